@@ -34,7 +34,9 @@ impl fmt::Display for Value {
             Value::AtMost(v) => write!(f, "at most {v}"),
             Value::Range(low, high) => write!(f, "{low}..{high}"),
             Value::Word(w) => f.write_str(w),
-            Value::Octets(octets, n) => octets.iter().take(*n as usize).try_for_each(|o| write!(f, "{o:02x}")),
+            Value::Octets(octets, n) => {
+                octets.iter().take(*n as usize).try_for_each(|o| write!(f, "{o:02x}"))
+            }
         }
     }
 }
