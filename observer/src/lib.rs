@@ -1,1 +1,8 @@
-//! placeholder
+//! Everything that touches the world: capture files, the rig file, and the command line over the pure engine.
+
+pub mod analysis;
+pub mod capture;
+pub mod cli;
+mod outfile;
+pub mod rig_file;
+pub mod slice;

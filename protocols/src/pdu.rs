@@ -106,7 +106,8 @@ pub struct Pdu<'a> {
     pub sender: Option<Cid>,
     /// Source name up to the first NUL, not necessarily UTF-8.
     pub name: &'a [u8],
-    /// Sequence number as it stands on the wire (DDP: low nibble; BigPacket: frame sequence). `None` when
+    /// Sequence number as it stands on the wire (DDP: low nibble, or 16 when the octet reads 0x10; BigPacket:
+    /// frame sequence). `None` when
     /// the packet has no such field.
     pub sequence: Option<u32>,
     /// Chunk number in its frame, 0-based; sACN discovery: page.

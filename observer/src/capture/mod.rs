@@ -1,4 +1,31 @@
 //! Capture files: records in, UDP datagrams out. One streaming pass, memory independent of the file size.
+//!
+//! Reads pcap (microsecond, nanosecond, Kuznetzov's modification) and pcapng in both byte orders, plain or packed
+//! with gzip or zstd. Damage ends the pass and is reported; everything before it is yielded.
+
+mod checksum;
+mod clock;
+mod dissect;
+mod error;
+mod ip;
+mod link;
+mod octets;
+mod open;
+mod options;
+mod pcap;
+mod pcapng;
+mod reassembly;
+mod record;
+mod tally;
+mod udp;
+mod window;
+mod writer;
+
+pub use dissect::Dissector;
+pub use error::CaptureError;
+pub use open::{read_path, read_records, read_records_path, read_stream};
+pub use record::{LinkType, RECORD_MAX, Record};
+pub use writer::PcapngWriter;
 
 use std::collections::BTreeMap;
 use wireproof_protocols::{Arrival, Datagram, Timestamp};
@@ -30,7 +57,8 @@ pub struct SourceReport {
     pub timestamps: &'static str,
     /// Records read.
     pub packets: u64,
-    /// Records by link type, libpcap's names (`EN10MB`, `LINUX_SLL`, `NULL`, `RAW`, …; `LT<number>` when unnamed).
+    /// Records by link type, by the names of [`LinkType`] (`EN10MB`, `SLL`, `NULL`, `RAW`, …; `LT<number>` when
+    /// unnamed).
     pub link_types: BTreeMap<String, u64>,
     /// What is damaged and where, one sentence; everything before it was read.
     pub damaged: Option<String>,
@@ -38,4 +66,6 @@ pub struct SourceReport {
     pub capture_dropped: u64,
     /// IP fragments seen, datagrams put together from fragments, datagrams that stayed incomplete.
     pub fragments: (u64, u64, u64),
+    /// Fragmented datagrams of which two fragments disagreed about octets; the first to arrive was believed.
+    pub overlapping: u64,
 }

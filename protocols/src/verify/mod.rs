@@ -1,13 +1,46 @@
 //! The verifier: a sans-IO state machine from datagrams to an [`account::Account`].
+//!
+//! Order of work for one datagram: clock, decoder, capture copy, checksum, stream, session, frame, numbering.
+//! Everything is bounded; what goes beyond a bound is counted and said in `Account::limits`.
 
 pub mod account;
+mod arrive;
+mod cadence;
+mod chunks;
+mod clock;
+mod conflict;
+mod findings;
+mod finish;
+mod flow;
+mod judge;
+mod leap;
+mod model;
+mod observation;
+mod output;
 pub mod rig;
+mod rig_check;
 pub mod rules;
+mod sequence;
+mod settle;
+mod sources;
+mod spread;
 
 pub use account::*;
+pub use sequence::sacn_accepts;
 
-use crate::{Arrival, Datagram};
+use crate::{Arrival, Cid, Datagram, Faults, Timestamp};
+use clock::{Clock, Tick};
+use conflict::Universes;
+use flow::{Flow, FlowKey};
+use leap::Leap;
+use output::OutputKey;
 use rig::Rig;
+use settle::Shared;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::net::IpAddr;
+
+/// Most streams followed; datagrams of further ones are decoded and counted only.
+pub const STREAMS_MAX: usize = 16_384;
 
 /// What the caller decides beforehand.
 #[derive(Clone, Debug, Default)]
@@ -18,29 +51,115 @@ pub struct Options {
     pub strict: bool,
 }
 
+/// A time in which the capture lost packets.
+#[derive(Clone, Copy, Debug)]
+struct Blind {
+    from: i64,
+    to: i64,
+    dropped: u64,
+}
+
 /// The engine. Feed datagrams in capture order, then call [`Verifier::finish`].
 #[derive(Debug)]
 pub struct Verifier {
-    _options: Options,
+    options: Options,
+    clock: Clock,
+    counts: DatagramCounts,
+    kinds: BTreeMap<&'static str, u64>,
+    faults: Faults,
+    shared: Shared,
+    flows: Vec<Flow>,
+    by_key: HashMap<FlowKey, usize>,
+    by_output: HashMap<OutputKey, usize>,
+    /// Which stream follows which: lighting traffic is cyclic.
+    successor: Vec<usize>,
+    last_flow: usize,
+    universes: Universes,
+    leap: Option<Leap>,
+    blind: Vec<Blind>,
+    discovered: BTreeMap<(IpAddr, Cid), BTreeSet<u16>>,
+    first_copy: Option<(u64, i64)>,
+    first_cut: Option<(u64, i64)>,
+    first_fragment: Option<(u64, i64)>,
+    unfollowed: u64,
+    packets: u64,
 }
 
 impl Verifier {
     /// An engine that has seen nothing.
     pub fn new(options: Options) -> Self {
-        Verifier { _options: options }
+        Verifier {
+            options,
+            clock: Clock::default(),
+            counts: DatagramCounts::default(),
+            kinds: BTreeMap::new(),
+            faults: Faults::new(),
+            shared: Shared::default(),
+            flows: Vec::new(),
+            by_key: HashMap::new(),
+            by_output: HashMap::new(),
+            successor: Vec::new(),
+            last_flow: 0,
+            universes: Universes::default(),
+            leap: None,
+            blind: Vec::new(),
+            discovered: BTreeMap::new(),
+            first_copy: None,
+            first_cut: None,
+            first_fragment: None,
+            unfollowed: 0,
+            packets: 0,
+        }
     }
 
     /// Takes one UDP datagram.
-    pub fn on_datagram(&mut self, _arrival: Arrival, _d: &Datagram<'_>) {}
+    pub fn on_datagram(&mut self, arrival: Arrival, d: &Datagram<'_>) {
+        let now = self.tick(arrival);
+        self.packets += 1;
+        self.arrive(now, arrival, d);
+    }
 
     /// Takes note of the time of a capture record that holds no UDP datagram.
-    pub fn on_packet(&mut self, _arrival: Arrival) {}
+    pub fn on_packet(&mut self, arrival: Arrival) {
+        self.tick(arrival);
+    }
 
     /// Packets the capture itself lost between two instants (drop counters of the file or the observer).
-    pub fn on_blind(&mut self, _from: crate::Timestamp, _to: crate::Timestamp, _dropped: u64) {}
+    pub fn on_blind(&mut self, from: Timestamp, to: Timestamp, dropped: u64) {
+        if dropped == 0 {
+            return;
+        }
+        if self.blind.len() < 4096 {
+            self.blind.push(Blind { from: from.0.min(to.0), to: to.0.max(from.0), dropped });
+        } else if let Some(last) = self.blind.last_mut() {
+            last.from = last.from.min(from.0);
+            last.to = last.to.max(to.0);
+            last.dropped += dropped;
+        }
+    }
 
     /// Ends the run and hands over the account.
-    pub fn finish(self) -> Account {
-        Account::default()
+    pub fn finish(mut self) -> Account {
+        self.settle_all();
+        self.conclude()
+    }
+
+    fn tick(&mut self, arrival: Arrival) -> i64 {
+        let before = self.clock.now();
+        let (now, tick) = self.clock.advance(arrival.at);
+        match tick {
+            Tick::Normal => {}
+            Tick::Back(by) => self.stepped_back(arrival, by),
+            Tick::Leap(by) => self.leapt(arrival, before, by),
+        }
+        now
+    }
+
+    fn stepped_back(&mut self, arrival: Arrival, by: i64) {
+        let place = findings::Place { stream: None, packet: arrival.packet, stamp: arrival.at.0 };
+        self.shared.findings.add(rules::TIME_CLOCK_STEP, rules::TIME_CLOCK_STEP.severity, place, 0, || {
+            format!("the capture clock fell back by {} ms", by / crate::time::MS)
+        });
+        self.shared.outputs.iter_mut().for_each(output::Output::forget_time);
     }
 }

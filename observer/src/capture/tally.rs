@@ -1,0 +1,50 @@
+//! Counts kept while a capture file is walked.
+
+use super::record::LinkType;
+use std::collections::BTreeMap;
+
+/// Records by link type, drops, and the finest resolution seen.
+#[derive(Default)]
+pub(super) struct Tally {
+    /// Records read.
+    pub(super) records: u64,
+    /// Packets the capture says it lost.
+    pub(super) dropped: u64,
+    /// True when an interface stamps finer than microseconds.
+    pub(super) nanoseconds: bool,
+    run: Option<(LinkType, u64)>,
+    links: BTreeMap<LinkType, u64>,
+}
+
+impl Tally {
+    /// Counts a record. Records of one link type come in runs; only a change touches the map.
+    #[inline]
+    pub(super) fn record(&mut self, link_type: LinkType) {
+        self.records += 1;
+        match &mut self.run {
+            Some((running, count)) if *running == link_type => *count += 1,
+            _ => self.change(link_type),
+        }
+    }
+
+    /// Records by the name of their link type.
+    pub(super) fn link_types(mut self) -> BTreeMap<String, u64> {
+        self.flush();
+        let mut names = BTreeMap::new();
+        for (link_type, count) in self.links {
+            *names.entry(link_type.to_string()).or_insert(0) += count;
+        }
+        names
+    }
+
+    fn change(&mut self, link_type: LinkType) {
+        self.flush();
+        self.run = Some((link_type, 1));
+    }
+
+    fn flush(&mut self) {
+        if let Some((link_type, count)) = self.run.take() {
+            *self.links.entry(link_type).or_insert(0) += count;
+        }
+    }
+}

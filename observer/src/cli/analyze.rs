@@ -1,0 +1,38 @@
+//! `wireproof analyze`: captures in, a summary out, the verdict as exit code.
+
+use super::args::AnalyzeArgs;
+use super::config::Settings;
+use super::failure::Failure;
+use super::{output, say};
+use crate::{analysis, rig_file};
+use wireproof_protocols::verify::Options;
+use wireproof_reports::{Format, Mask, Observer, Style, Summary, render};
+
+/// Runs the verb.
+pub(super) fn run(args: &AnalyzeArgs) -> Result<u8, Failure> {
+    let target = args.output.as_deref();
+    output::check(&args.files, target)?;
+    let settings = Settings::resolve(args)?;
+    let rig = settings.rig.as_deref().map(rig_file::load).transpose()?;
+    let options = Options { rig, strict: settings.strict };
+    let (report, account) = analysis::analyze(&args.files, options)?;
+    let mut summary = Summary::new(&account, analysis::source(report), Observer::default());
+    if args.anonymize {
+        Mask::new().apply(&mut summary);
+    }
+    let to_file = output::file(target).is_some();
+    let style = Style { color: settings.format == Format::Table && !to_file && settings.colored() };
+    output::write(target, |out| Ok(render(&summary, settings.format, style, out)?))?;
+    talk(&summary, to_file);
+    Ok(if args.exit_zero { 0 } else { summary.verdict().exit_code() })
+}
+
+/// What the user has to know and cannot see in the data on standard output.
+fn talk(summary: &Summary, to_file: bool) {
+    if let Some(damage) = &summary.source.damaged {
+        say(&format!("{} is damaged, everything before it was judged: {damage}", summary.source.name));
+    }
+    if to_file {
+        say(&format!("{}: {}", summary.verdict().word(), summary.reason));
+    }
+}

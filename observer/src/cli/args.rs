@@ -1,0 +1,188 @@
+//! What can be typed: verbs, options and the examples in their help.
+
+use crate::slice::Around;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+use wireproof_reports::Format;
+
+/// Watches what lighting controllers put on the wire and says whether it is right.
+#[derive(Debug, Parser)]
+#[command(
+    name = "wireproof",
+    version,
+    propagate_version = true,
+    subcommand_required = true,
+    after_help = "\
+Examples:
+  wireproof analyze show.pcapng
+  wireproof explain SEQ-LOST
+
+Exit codes: 0 PASS, 1 FAIL, 2 usage, 3 INCONCLUSIVE, 4 INVALID, 5 PARTIAL, 6 I/O, 7 integrity."
+)]
+pub(super) struct Cli {
+    #[command(subcommand)]
+    pub(super) verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Verb {
+    /// Verify capture files: streams, frames, losses, findings and a verdict
+    Analyze(AnalyzeArgs),
+    /// Write a rig file from what a capture shows
+    Learn(LearnArgs),
+    /// Explain a finding's code: meaning, clause, example, what to do
+    Explain(ExplainArgs),
+    /// Cut the evidence of one finding out of a capture
+    Slice(SliceArgs),
+    /// Run the planted-fault corpus through the verifier
+    Selftest(SelftestArgs),
+    /// Print shell completions
+    Completions(CompletionsArgs),
+    /// Print or write the manual pages
+    Man(ManArgs),
+}
+
+/// When to colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Color {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// Parses the name of a format.
+pub(super) fn format_parser() -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(Format::ALL.map(Format::name))
+        .try_map(|name| Format::from_name(&name).ok_or("not a format"))
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  wireproof analyze show.pcapng.gz
+  tcpdump -i eth1 -c 5000 -w - udp | wireproof analyze - --rig rig.toml --format json -o show.json
+
+Several files are one run in the given order. WIREPROOF_FORMAT, WIREPROOF_COLOR, WIREPROOF_STRICT and
+WIREPROOF_RIG stand in for the options; below them ./wireproof.toml, then the user's config.toml.")]
+pub(super) struct AnalyzeArgs {
+    /// Captures: pcap or pcapng, plain or packed with gzip or zstd; - is standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub(super) files: Vec<PathBuf>,
+    /// Output format [default: table]
+    #[arg(long, value_parser = format_parser(), env = "WIREPROOF_FORMAT", hide_env = true)]
+    pub(super) format: Option<Format>,
+    /// Write here instead of standard output; - is standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) output: Option<PathBuf>,
+    /// Verify against the outputs this file declares
+    #[arg(long, value_name = "FILE", env = "WIREPROOF_RIG", hide_env = true)]
+    pub(super) rig: Option<PathBuf>,
+    /// Raise warnings to violations
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true",
+          value_parser = clap::builder::BoolishValueParser::new(), env = "WIREPROOF_STRICT", hide_env = true)]
+    pub(super) strict: Option<bool>,
+    /// Exit with 0 whatever the verdict; errors keep their codes
+    #[arg(long)]
+    pub(super) exit_zero: bool,
+    /// Replace addresses, CIDs and names by placeholders
+    #[arg(long)]
+    pub(super) anonymize: bool,
+    /// Colour of the table [default: auto]
+    #[arg(long, value_name = "WHEN", env = "WIREPROOF_COLOR", hide_env = true)]
+    pub(super) color: Option<Color>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  wireproof learn rehearsal.pcapng -o rig.toml
+  wireproof learn rehearsal.pcapng.zst | less")]
+pub(super) struct LearnArgs {
+    /// Captures, one run in the given order; - is standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub(super) files: Vec<PathBuf>,
+    /// Write here instead of standard output; - is standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  wireproof explain SEQ-LOST
+  wireproof explain SACN-")]
+pub(super) struct ExplainArgs {
+    /// A code, or the beginning of several; all codes without it
+    #[arg(value_name = "CODE")]
+    pub(super) code: Option<String>,
+    /// Output format
+    #[arg(long, value_parser = ["table", "markdown"], default_value = "table")]
+    pub(super) format: String,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  wireproof slice show.pcapng --finding f0007 --around 30f -o f0007.pcapng
+  wireproof slice show.pcapng --finding f0001 --around 500ms --rig rig.toml -o f0001.pcapng
+
+Give --rig and --strict as in the run that gave the finding its id.")]
+pub(super) struct SliceArgs {
+    /// The capture; it is read twice, so that standard input will not do
+    #[arg(value_name = "FILE")]
+    pub(super) file: PathBuf,
+    /// The finding's id, such as f0007
+    #[arg(long, value_name = "ID")]
+    pub(super) finding: String,
+    /// What to keep before the first and after the last occurrence: frames (30f) or time (500ms, 2s)
+    #[arg(long, value_name = "SPAN", default_value = "30f")]
+    pub(super) around: Around,
+    /// The pcapng file to write
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) output: PathBuf,
+    /// Verify against the outputs this file declares
+    #[arg(long, value_name = "FILE")]
+    pub(super) rig: Option<PathBuf>,
+    /// Raise warnings to violations
+    #[arg(long)]
+    pub(super) strict: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  wireproof selftest
+  wireproof selftest --filter ddp --seed 42")]
+pub(super) struct SelftestArgs {
+    /// Only cases whose name holds this
+    #[arg(long, value_name = "NAME")]
+    pub(super) filter: Option<String>,
+    /// Seed of the cases
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(super) seed: u64,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  wireproof completions bash > /etc/bash_completion.d/wireproof
+  wireproof completions fish > ~/.config/fish/completions/wireproof.fish")]
+pub(super) struct CompletionsArgs {
+    /// The shell
+    pub(super) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  wireproof man | man -l -
+  wireproof man --out /usr/local/share/man/man1")]
+pub(super) struct ManArgs {
+    /// Write one page a verb into this folder instead of standard output
+    #[arg(long, value_name = "DIR")]
+    pub(super) out: Option<PathBuf>,
+}

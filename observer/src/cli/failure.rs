@@ -1,0 +1,76 @@
+//! Why a verb ended without a verdict: one line, one exit code.
+
+use crate::capture::CaptureError;
+use crate::rig_file::RigError;
+use crate::slice::SliceError;
+use std::io;
+use wireproof_reports::RenderError;
+
+/// Usage or plan error.
+pub(super) const USAGE: u8 = 2;
+/// Environment or I/O.
+pub(super) const IO: u8 = 6;
+
+/// A run that ended early.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// Standard output, or the file that stands for it, took no more.
+    Write(io::Error),
+    /// Something to say and the exit code that goes with it.
+    Said {
+        /// Exit code.
+        code: u8,
+        /// What went wrong and what to do, one line.
+        text: String,
+    },
+}
+
+impl Failure {
+    /// A mistake on the command line or in a file the user wrote.
+    pub(super) fn usage(what: &str, todo: &str) -> Failure {
+        Failure::Said { code: USAGE, text: format!("{what}: {todo}") }
+    }
+
+    /// Something the system refused.
+    pub(super) fn io(what: &str, todo: &str) -> Failure {
+        Failure::Said { code: IO, text: format!("{what}: {todo}") }
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Failure::Write(error)
+    }
+}
+
+impl From<RenderError> for Failure {
+    fn from(error: RenderError) -> Self {
+        match error {
+            RenderError::Write(error) => Failure::Write(error),
+            other => Failure::io(&other.to_string(), "please report it with the capture"),
+        }
+    }
+}
+
+impl From<CaptureError> for Failure {
+    fn from(error: CaptureError) -> Self {
+        Failure::Said { code: IO, text: error.to_string() }
+    }
+}
+
+impl From<RigError> for Failure {
+    fn from(error: RigError) -> Self {
+        let code = if matches!(error, RigError::Read { .. }) { IO } else { USAGE };
+        Failure::Said { code, text: error.to_string() }
+    }
+}
+
+impl From<SliceError> for Failure {
+    fn from(error: SliceError) -> Self {
+        let code = match error {
+            SliceError::NoFinding { .. } | SliceError::NoFrameRate { .. } => USAGE,
+            _ => IO,
+        };
+        Failure::Said { code, text: error.to_string() }
+    }
+}

@@ -1,0 +1,85 @@
+//! The command line: verbs, exit codes, and one line for everything that goes wrong.
+
+mod analyze;
+mod args;
+mod config;
+mod explain;
+mod failure;
+mod generate;
+mod learn;
+mod output;
+mod selftest;
+mod slice;
+
+use args::{Cli, Verb};
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
+use failure::Failure;
+use std::ffi::OsString;
+use std::io::{self, Write};
+use wireproof_reports::text::clean;
+
+/// Runs the command line and returns the exit code (`docs/exit-codes.md`).
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let outcome = match Cli::try_parse_from(arguments) {
+        Ok(cli) => dispatch(cli.verb),
+        Err(error) => not_parsed(&error),
+    };
+    match outcome {
+        Ok(code) => code,
+        // Whoever read standard output has enough; that is no error.
+        Err(Failure::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => 0,
+        Err(Failure::Write(error)) => {
+            say(&format!("standard output cannot be written ({error}): check where it leads"));
+            failure::IO
+        }
+        Err(Failure::Said { code, text }) => {
+            say(&text);
+            code
+        }
+    }
+}
+
+/// The definition of the command line, for man pages and completions.
+pub fn command() -> clap::Command {
+    Cli::command()
+}
+
+fn dispatch(verb: Verb) -> Result<u8, Failure> {
+    match verb {
+        Verb::Analyze(args) => analyze::run(&args),
+        Verb::Learn(args) => learn::run(&args),
+        Verb::Explain(args) => explain::run(&args),
+        Verb::Slice(args) => slice::run(&args),
+        Verb::Selftest(args) => selftest::run(&args),
+        Verb::Completions(args) => generate::completions(&args),
+        Verb::Man(args) => generate::man(&args),
+    }
+}
+
+/// One line on standard error; a closed standard error is nobody's problem.
+fn say(text: &str) {
+    let _ = writeln!(io::stderr(), "wireproof: {}", clean(text));
+}
+
+fn not_parsed(error: &clap::Error) -> Result<u8, Failure> {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            error.print()?;
+            Ok(0)
+        }
+        ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            Err(Failure::usage("no verb given", "`wireproof --help` lists them"))
+        }
+        _ => Err(usage_line(&error.render().to_string())),
+    }
+}
+
+/// Clap's message and its tip as one line.
+fn usage_line(rendered: &str) -> Failure {
+    let mut paragraphs = rendered.split("\n\n").map(|p| p.split_whitespace().collect::<Vec<_>>().join(" "));
+    let what = paragraphs.next().unwrap_or_default();
+    let tip = paragraphs.find_map(|p| p.strip_prefix("tip: ").map(str::to_owned));
+    let what = what.strip_prefix("error: ").unwrap_or(&what);
+    Failure::usage(what, tip.as_deref().unwrap_or("see `wireproof --help`"))
+}

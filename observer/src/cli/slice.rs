@@ -1,0 +1,31 @@
+//! `wireproof slice`: the evidence of one finding as a capture of its own.
+
+use super::args::SliceArgs;
+use super::failure::Failure;
+use super::{output, say};
+use crate::{rig_file, slice};
+use wireproof_protocols::verify::Options;
+use wireproof_reports::text::rfc3339;
+
+/// Runs the verb.
+pub(super) fn run(args: &SliceArgs) -> Result<u8, Failure> {
+    let dash = |path: &std::path::Path| path.as_os_str() == "-";
+    if dash(&args.file) {
+        return Err(Failure::usage("slice reads its capture twice", "give a file instead of -"));
+    }
+    if dash(&args.output) {
+        return Err(Failure::usage("slice writes a capture, not text", "give -o a file name"));
+    }
+    output::check(std::slice::from_ref(&args.file), Some(&args.output))?;
+    let rig = args.rig.as_deref().map(rig_file::load).transpose()?;
+    let options = Options { rig, strict: args.strict };
+    let report = slice::slice(&args.file, &args.finding, args.around, options, &args.output)?;
+    say(&format!(
+        "{} records from {} to {} written to {}",
+        report.records,
+        rfc3339(report.from.0, 9),
+        rfc3339(report.to.0, 9),
+        args.output.display()
+    ));
+    Ok(0)
+}

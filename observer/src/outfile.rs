@@ -1,0 +1,95 @@
+//! Output files that are whole or absent: written beside their final place, then renamed.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// Writes a file through `body`. A regular file appears only after everything went well; devices and pipes are
+/// written in place.
+///
+/// # Errors
+/// What `body` returns, or the file system's error made into `E`.
+pub(crate) fn write<T, E: From<io::Error>>(
+    path: &Path,
+    body: impl FnOnce(&mut dyn Write) -> Result<T, E>,
+) -> Result<T, E> {
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    if fs::metadata(&target).is_ok_and(|about| !about.is_file() && !about.is_dir()) {
+        return through(OpenOptions::new().write(true).open(&target)?, body);
+    }
+    let temporary = beside(&target)?;
+    let file = OpenOptions::new().write(true).create_new(true).open(&temporary)?;
+    let written = through(file, body).and_then(|value| Ok(fs::rename(&temporary, &target).map(|()| value)?));
+    if written.is_err() {
+        // The first error is the one to report.
+        let _ = fs::remove_file(&temporary);
+    }
+    written
+}
+
+fn through<T, E: From<io::Error>>(
+    file: File,
+    body: impl FnOnce(&mut dyn Write) -> Result<T, E>,
+) -> Result<T, E> {
+    let mut out = BufWriter::new(file);
+    let value = body(&mut out)?;
+    out.flush()?;
+    Ok(value)
+}
+
+fn beside(target: &Path) -> io::Result<PathBuf> {
+    let name = target.file_name().ok_or_else(|| io::Error::from(io::ErrorKind::IsADirectory))?;
+    if target.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    let temporary = format!(".{}.{}.tmp", name.to_string_lossy(), std::process::id());
+    Ok(target.with_file_name(temporary))
+}
+
+/// True when both paths name the same existing file.
+pub(crate) fn same_file(a: &Path, b: &Path) -> bool {
+    match (fs::canonicalize(a), fs::canonicalize(b)) {
+        (Ok(a), Ok(b)) => a == b,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(dir: &Path) -> Vec<String> {
+        let entries = fs::read_dir(dir).unwrap();
+        entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn a_failed_body_leaves_the_old_file_and_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("out");
+        fs::write(&path, "old").unwrap();
+        let failed: io::Result<()> = write(&path, |out| {
+            out.write_all(b"half")?;
+            Err(io::Error::other("stop"))
+        });
+        assert!(failed.is_err());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "old");
+        assert_eq!(names(dir.path()), ["out"]);
+    }
+
+    #[test]
+    fn a_finished_body_replaces_the_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("out");
+        fs::write(&path, "old").unwrap();
+        write(&path, |out| out.write_all(b"new")).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+        assert_eq!(names(dir.path()), ["out"]);
+    }
+
+    #[test]
+    fn a_directory_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(write(dir.path(), |out| out.write_all(b"x")).is_err());
+    }
+}

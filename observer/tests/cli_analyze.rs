@@ -1,0 +1,240 @@
+//! `wireproof analyze`, `learn` and `slice` on captures with planted faults.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests count as tests")]
+
+mod cli_support;
+
+use cli_support::{outcome, planted, wireproof};
+use serde_json::Value;
+use std::fs;
+use std::process::{Command, Stdio};
+
+/// Options, environment, and whether the table is coloured.
+type ColorRow = (&'static [&'static str], &'static [(&'static str, &'static str)], bool);
+
+const LOST: &str = "sacn-drop-one";
+
+#[test]
+fn a_planted_loss_fails_and_names_itself() {
+    let dir = tempfile::tempdir().unwrap();
+    let capture = planted(dir.path(), LOST);
+    let (code, out, err) = outcome(wireproof(dir.path()).arg("analyze").arg(&capture));
+    assert_eq!((code, err.as_str()), (1, ""), "{out}");
+    assert!(out.starts_with("FAIL  "), "{out}");
+    assert!(out.contains(" violation SEQ-LOST "), "{out}");
+    assert!(out.lines().last().unwrap().starts_with("VERDICT FAIL: "), "{out}");
+    assert!(out.contains("\nWHAT THIS CAPTURE CAN AND CANNOT SHOW\n"), "{out}");
+}
+
+#[test]
+fn exit_zero_changes_the_code_and_not_the_verdict() {
+    let dir = tempfile::tempdir().unwrap();
+    let capture = planted(dir.path(), LOST);
+    let mut command = wireproof(dir.path());
+    let (code, out, _) = outcome(command.arg("analyze").arg(&capture).arg("--exit-zero"));
+    assert_eq!(code, 0);
+    assert!(out.contains("VERDICT FAIL: "), "{out}");
+}
+
+#[test]
+fn json_is_valid_and_the_same_octets_every_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let capture = planted(dir.path(), LOST);
+    let run = || outcome(wireproof(dir.path()).arg("analyze").arg(&capture).args(["--format", "json"])).1;
+    let text = run();
+    let document: Value = serde_json::from_str(&text).unwrap();
+    let schema: Value = serde_json::from_str(wireproof_reports::SUMMARY_SCHEMA).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let errors: Vec<String> = validator.iter_errors(&document).map(|e| e.to_string()).collect();
+    assert_eq!(errors, Vec::<String>::new());
+    assert_eq!(document["verdict"], "fail");
+    assert_eq!(document["source"]["kind"], "file");
+    assert_eq!(run(), text);
+}
+
+#[test]
+fn standard_input_gives_the_same_record_but_for_its_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let capture = planted(dir.path(), LOST);
+    let format = ["--format", "json"];
+    let (_, file, _) = outcome(wireproof(dir.path()).arg("analyze").arg(&capture).args(format));
+    let octets = fs::read(&capture).unwrap();
+    let mut piped = wireproof(dir.path());
+    let (code, pipe, _) = outcome(piped.args(["analyze", "-"]).args(format).write_stdin(octets));
+    assert_eq!(code, 1);
+    let name = serde_json::to_string(&capture.display().to_string()).unwrap();
+    assert_eq!(file.replace(&name, "\"-\""), pipe);
+}
+
+#[test]
+fn two_files_are_one_run_with_records_counted_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let capture = planted(dir.path(), LOST);
+    let run = |files: &[&std::path::Path]| -> Value {
+        let mut command = wireproof(dir.path());
+        serde_json::from_str(&outcome(command.args(["analyze", "--format", "json"]).args(files)).1).unwrap()
+    };
+    let (one, two) = (run(&[&capture]), run(&[&capture, &capture]));
+    let packets = |v: &Value| v["source"]["packets"].as_u64().unwrap();
+    assert_eq!(packets(&two), 2 * packets(&one));
+    assert_eq!(two["datagrams"]["lighting"], 2 * one["datagrams"]["lighting"].as_u64().unwrap());
+}
+
+#[test]
+fn an_output_file_holds_what_standard_output_would() {
+    let dir = tempfile::tempdir().unwrap();
+    let capture = planted(dir.path(), LOST);
+    for format in ["table", "json", "jsonl", "csv", "markdown"] {
+        let (_, out, _) =
+            outcome(wireproof(dir.path()).arg("analyze").arg(&capture).args(["--format", format]));
+        let mut command = wireproof(dir.path());
+        command.arg("analyze").arg(&capture).args(["--format", format, "-o", "report"]);
+        let (code, nothing, err) = outcome(&mut command);
+        assert_eq!((code, nothing.as_str()), (1, ""), "{format}");
+        assert!(err.starts_with("wireproof: FAIL: ") && err.lines().count() == 1, "{err}");
+        assert_eq!(fs::read_to_string(dir.path().join("report")).unwrap(), out, "{format}");
+    }
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
+}
+
+#[test]
+fn colour_follows_option_environment_and_terminal() {
+    let dir = tempfile::tempdir().unwrap();
+    let capture = planted(dir.path(), LOST);
+    let rows: &[ColorRow] = &[
+        (&[], &[], false),
+        (&["--color", "always"], &[], true),
+        (&["--color", "always"], &[("NO_COLOR", "1")], true),
+        (&["--color", "never"], &[("CLICOLOR_FORCE", "1")], false),
+        (&[], &[("CLICOLOR_FORCE", "1")], true),
+        (&[], &[("CLICOLOR_FORCE", "0")], false),
+        (&[], &[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")], false),
+        (&[], &[("WIREPROOF_COLOR", "always")], true),
+        (&["--color", "auto"], &[("WIREPROOF_COLOR", "always")], false),
+        (&["--color", "always", "--format", "json"], &[], false),
+    ];
+    for (options, environment, colored) in rows {
+        let mut command = wireproof(dir.path());
+        command.arg("analyze").arg(&capture).args(*options).envs(environment.iter().copied());
+        let (_, out, _) = outcome(&mut command);
+        assert_eq!(out.contains('\u{1b}'), *colored, "{options:?} {environment:?}");
+    }
+}
+
+#[test]
+fn settings_come_from_command_line_environment_folder_and_user_in_that_order() {
+    let dir = tempfile::tempdir().unwrap();
+    let capture = planted(dir.path(), LOST);
+    let user = dir.path().join("xdg/wireproof");
+    fs::create_dir_all(&user).unwrap();
+    let first = |environment: &[(&str, &str)], options: &[&str]| -> String {
+        let mut command = wireproof(dir.path());
+        command.env("XDG_CONFIG_HOME", dir.path().join("xdg")).envs(environment.iter().copied());
+        let (_, out, err) = outcome(command.arg("analyze").arg(&capture).args(options));
+        assert_eq!(err, "");
+        out.chars().take(2).collect()
+    };
+    assert_eq!(first(&[], &[]), "FA");
+    fs::write(user.join("config.toml"), "format = \"csv\"\n").unwrap();
+    assert_eq!(first(&[], &[]), "in");
+    fs::write(dir.path().join("wireproof.toml"), "format = \"markdown\"\n").unwrap();
+    assert_eq!(first(&[], &[]), "# ");
+    assert_eq!(first(&[("WIREPROOF_FORMAT", "json")], &[]), "{\n");
+    assert_eq!(first(&[("WIREPROOF_FORMAT", "json")], &["--format", "jsonl"]), "{\"");
+}
+
+#[test]
+fn strict_can_be_taken_back_above_the_layer_that_set_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let capture = planted(dir.path(), "ddp-reorder");
+    fs::write(dir.path().join("wireproof.toml"), "strict = true\n").unwrap();
+    let run = |options: &[&str], environment: &[(&str, &str)]| {
+        let mut command = wireproof(dir.path());
+        command.arg("analyze").arg(&capture).args(options).envs(environment.iter().copied());
+        outcome(&mut command)
+    };
+    let (strict, out, _) = run(&[], &[]);
+    assert_eq!(strict, 1, "{out}");
+    assert_eq!(run(&["--strict=false"], &[]).0, 0);
+    assert_eq!(run(&[], &[("WIREPROOF_STRICT", "0")]).0, 0);
+    assert_eq!(run(&["--strict"], &[("WIREPROOF_STRICT", "0")]).0, 1);
+}
+
+#[test]
+fn anonymize_leaves_no_address_and_no_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let capture = planted(dir.path(), LOST);
+    let run = |options: &[&str]| outcome(wireproof(dir.path()).arg("analyze").arg(&capture).args(options)).1;
+    let document: Value = serde_json::from_str(&run(&["--format", "json"])).unwrap();
+    let stream = &document["streams"][0];
+    let address = stream["source"].as_str().unwrap().split(':').next().unwrap();
+    let secrets = [address, stream["sender"].as_str().unwrap(), LOST];
+    for format in ["table", "json", "jsonl", "csv", "markdown"] {
+        let text = run(&["--format", format, "--anonymize"]);
+        for secret in secrets {
+            assert!(!text.contains(secret), "{format} holds {secret}");
+        }
+    }
+}
+
+#[test]
+fn a_reader_that_leaves_early_is_no_error() {
+    let dir = tempfile::tempdir().unwrap();
+    let capture = planted(dir.path(), LOST);
+    for arguments in [vec!["analyze", capture.to_str().unwrap()], vec!["explain"], vec!["man"]] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_wireproof"))
+            .args(&arguments)
+            .current_dir(dir.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}");
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_learned_rig_is_accepted_for_the_capture_it_was_learned_from() {
+    let dir = tempfile::tempdir().unwrap();
+    for name in ["sacn-clean-1", "ddp-clean-6", "artnet-clean", "bigpacket-clean-6"] {
+        let capture = planted(dir.path(), name);
+        let mut learn = wireproof(dir.path());
+        let (code, out, err) = outcome(learn.arg("learn").arg(&capture).args(["-o", "rig.toml"]));
+        assert_eq!((code, out.as_str(), err.as_str()), (0, "", ""), "{name}");
+        let rig = fs::read_to_string(dir.path().join("rig.toml")).unwrap();
+        assert!(rig.starts_with("# Learned from "), "{rig}");
+        let mut verify = wireproof(dir.path());
+        let (code, out, _) = outcome(verify.arg("analyze").arg(&capture).args(["--rig", "rig.toml"]));
+        assert_eq!(code, 0, "{name}\n{rig}\n{out}");
+        assert!(!out.contains(" RIG-"), "{name}: {out}");
+        let (octets, rest) = rig.split_once("octets_per_frame = ").unwrap();
+        fs::write(dir.path().join("rig.toml"), format!("{octets}octets_per_frame = 1{rest}")).unwrap();
+        let mut verify = wireproof(dir.path());
+        let (_, out, _) = outcome(verify.arg("analyze").arg(&capture).args(["--rig", "rig.toml"]));
+        assert!(out.contains(" RIG-"), "{name}: {out}");
+    }
+}
+
+#[test]
+fn a_slice_is_a_smaller_capture_that_shows_the_same_loss() {
+    let dir = tempfile::tempdir().unwrap();
+    let capture = planted(dir.path(), LOST);
+    let summary = |file: &std::path::Path| -> Value {
+        let mut command = wireproof(dir.path());
+        serde_json::from_str(&outcome(command.args(["analyze", "--format", "json"]).arg(file)).1).unwrap()
+    };
+    let whole = summary(&capture);
+    let findings = whole["findings"].as_array().unwrap();
+    let id = findings.iter().find(|f| f["code"] == "SEQ-LOST").unwrap()["id"].as_str().unwrap();
+    let mut slice = wireproof(dir.path());
+    slice.arg("slice").arg(&capture).args(["--finding", id, "--around", "10f", "-o", "cut.pcapng"]);
+    let (code, out, err) = outcome(&mut slice);
+    assert_eq!((code, out.as_str(), err.lines().count()), (0, "", 1), "{err}");
+    let cut = summary(&dir.path().join("cut.pcapng"));
+    let packets = |v: &Value| v["source"]["packets"].as_u64().unwrap();
+    assert!(packets(&cut) > 0 && packets(&cut) < packets(&whole), "{err}");
+    assert!(cut["findings"].as_array().unwrap().iter().any(|f| f["code"] == "SEQ-LOST"), "{cut}");
+}

@@ -1,0 +1,124 @@
+//! Everything that can be typed wrong: the exact exit code and one line on standard error.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests count as tests")]
+
+mod cli_support;
+
+use cli_support::{outcome, planted, wireproof};
+use std::fs;
+use std::path::Path;
+
+/// Files every row may name.
+fn furnish(folder: &Path) {
+    planted(folder, "sacn-drop-one");
+    fs::write(folder.join("empty.pcap"), "").unwrap();
+    fs::write(folder.join("text.txt"), "this is no capture\nat all\n").unwrap();
+    fs::write(folder.join("bad-key.toml"), "[[output]]\nname = \"a\"\nuniverse = 1\n").unwrap();
+    fs::write(folder.join("bad-code.toml"), "[severity]\n\"SEQ-NONE\" = \"info\"\n").unwrap();
+    fs::write(folder.join("bad\u{1b}[31m.toml"), "x = 1\n").unwrap();
+    fs::create_dir(folder.join("folder")).unwrap();
+}
+
+const GOOD: &str = "sacn-drop-one.pcap";
+
+/// Arguments, exit code, and what the line holds.
+const ROWS: &[(&[&str], i32, &str)] = &[
+    (&[], 2, "no verb given"),
+    (&["analise"], 2, "'analyze'"),
+    (&["analyze"], 2, "required arguments"),
+    (&["analyze", GOOD, "--colour"], 2, "unexpected argument '--colour'"),
+    (&["analyze", GOOD, "--format", "xml"], 2, "[possible values: table, json, jsonl, csv, markdown]"),
+    (&["analyze", GOOD, "--strict=perhaps"], 2, "invalid value 'perhaps'"),
+    (&["analyze", "absent.pcap"], 6, "no such file"),
+    (&["analyze", "absent.pcap", "--exit-zero"], 6, "no such file"),
+    (&["analyze", GOOD, "absent.pcap"], 6, "no such file"),
+    (&["analyze", "folder"], 6, "is a directory"),
+    (&["analyze", "empty.pcap"], 6, "is empty"),
+    (&["analyze", "text.txt"], 6, "not a capture"),
+    (&["analyze", "-", "-"], 2, "standard input is given twice"),
+    (&["analyze", "-"], 6, "is empty"),
+    (&["analyze", GOOD, "-o", GOOD], 2, "input and output at once"),
+    (&["analyze", GOOD, "-o", "./folder/../sacn-drop-one.pcap"], 2, "input and output at once"),
+    (&["analyze", GOOD, "-o", "absent/out.json"], 6, "cannot be written"),
+    (&["analyze", GOOD, "-o", "folder"], 6, "cannot be written"),
+    (&["analyze", GOOD, "--rig", "absent.toml"], 6, "absent.toml cannot be read"),
+    (&["analyze", GOOD, "--rig", "folder"], 6, "folder cannot be read"),
+    (&["analyze", GOOD, "--rig", "bad-key.toml"], 2, "bad-key.toml, line 3, universe: unknown field"),
+    (&["analyze", GOOD, "--rig", "bad-code.toml"], 2, "bad-code.toml, line 2, \"SEQ-NONE\": no rule"),
+    (&["analyze", GOOD, "--rig", "bad\u{1b}[31m.toml"], 2, "bad\\u{1b}[31m.toml, line 1, x"),
+    (&["analyze", GOOD, "--rig", GOOD], 6, "cannot be read"),
+    (&["learn", "empty.pcap"], 6, "is empty"),
+    (&["learn", GOOD, "-o", GOOD], 2, "input and output at once"),
+    (&["explain", "SEQ-LSOT"], 2, "did you mean SEQ-LOST?"),
+    (&["explain", ""], 2, "no rule has the code"),
+    (&["explain", "f0001"], 2, "id of a finding"),
+    (&["slice", GOOD, "--finding", "f9999", "-o", "out.pcapng"], 2, "has no finding f9999"),
+    (&["slice", GOOD, "--finding", "f0001", "--around", "3m", "-o", "o"], 2, "neither a number of frames"),
+    (&["slice", "-", "--finding", "f0001", "-o", "out.pcapng"], 2, "reads its capture twice"),
+    (&["slice", GOOD, "--finding", "f0001", "-o", "-"], 2, "give -o a file name"),
+    (&["slice", GOOD, "--finding", "f0001", "-o", GOOD], 2, "input and output at once"),
+    (&["slice", "absent.pcap", "--finding", "f0001", "-o", "out.pcapng"], 6, "no such file"),
+    (&["selftest", "--filter", "no-such-case"], 2, "no case has"),
+    (&["selftest", "--seed", "-1"], 2, "unexpected argument '-1'"),
+    (&["completions", "tcsh"], 2, "possible values"),
+    (&["man", "--out", GOOD], 6, "cannot be written"),
+];
+
+#[test]
+fn every_mistake_has_its_exit_code_and_one_line() {
+    let dir = tempfile::tempdir().unwrap();
+    furnish(dir.path());
+    for (arguments, expected, words) in ROWS {
+        let (code, out, err) = outcome(wireproof(dir.path()).args(*arguments).write_stdin(""));
+        assert_eq!(code, *expected, "{arguments:?}: {err}");
+        assert_eq!(out, "", "{arguments:?}");
+        assert_eq!(err.lines().count(), 1, "{arguments:?}: {err}");
+        assert!(err.starts_with("wireproof: "), "{arguments:?}: {err}");
+        assert!(err.contains(words), "{arguments:?}: {err}");
+        assert!(!err.contains('\u{1b}'), "{arguments:?}: {err:?}");
+    }
+}
+
+#[test]
+fn a_failed_run_leaves_no_output_behind() {
+    let dir = tempfile::tempdir().unwrap();
+    furnish(dir.path());
+    let before = fs::read_dir(dir.path()).unwrap().count();
+    for (arguments, _, _) in ROWS {
+        outcome(wireproof(dir.path()).args(*arguments).write_stdin(""));
+    }
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), before);
+}
+
+#[test]
+fn a_bad_environment_is_a_usage_error() {
+    let dir = tempfile::tempdir().unwrap();
+    furnish(dir.path());
+    for (name, value, words) in [
+        ("WIREPROOF_FORMAT", "xml", "possible values"),
+        ("WIREPROOF_COLOR", "blue", "possible values"),
+        ("WIREPROOF_STRICT", "perhaps", "perhaps"),
+    ] {
+        let (code, _, err) = outcome(wireproof(dir.path()).env(name, value).args(["analyze", GOOD]));
+        assert_eq!((code, err.lines().count()), (2, 1), "{name}: {err}");
+        assert!(err.contains(words), "{name}: {err}");
+    }
+}
+
+#[test]
+fn a_bad_configuration_file_names_file_and_line() {
+    for (text, words) in [
+        ("format = \"json\"\ncolour = \"never\"\n", "wireproof.toml, line 2: unknown field `colour`"),
+        ("format = \"xml\"\n", "wireproof.toml, line 1: format is one of table"),
+        ("\ncolor = \"blue\"\n", "wireproof.toml, line 2: color is one of auto"),
+        ("strict = 1\n", "wireproof.toml, line 1: "),
+        ("strict\n", "wireproof.toml, line 1: "),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        furnish(dir.path());
+        fs::write(dir.path().join("wireproof.toml"), text).unwrap();
+        let (code, _, err) = outcome(wireproof(dir.path()).args(["analyze", GOOD]));
+        assert_eq!((code, err.lines().count()), (2, 1), "{text}: {err}");
+        assert!(err.contains(words), "{text}: {err}");
+    }
+}

@@ -1,0 +1,109 @@
+//! Help, version, completions, manual pages, explanations and the self-test.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests count as tests")]
+
+mod cli_support;
+
+use cli_support::{outcome, wireproof};
+use std::fs;
+
+const VERBS: [&str; 7] = ["analyze", "learn", "explain", "slice", "selftest", "completions", "man"];
+
+#[test]
+fn the_help_of_every_verb_has_two_examples() {
+    let dir = tempfile::tempdir().unwrap();
+    for verb in VERBS {
+        let (code, out, err) = outcome(wireproof(dir.path()).args([verb, "--help"]));
+        assert_eq!((code, err.as_str()), (0, ""), "{verb}");
+        let examples = out.split("Examples:\n").nth(1).unwrap_or_else(|| panic!("{verb}: {out}"));
+        let call = format!("wireproof {verb}");
+        assert!(examples.lines().filter(|l| l.contains(&call)).count() >= 2, "{verb}: {out}");
+    }
+}
+
+#[test]
+fn the_help_of_the_tool_lists_every_verb() {
+    let dir = tempfile::tempdir().unwrap();
+    let (code, out, _) = outcome(wireproof(dir.path()).arg("--help"));
+    assert_eq!(code, 0);
+    for verb in VERBS {
+        assert!(out.contains(&format!("\n  {verb} ")), "{verb}: {out}");
+    }
+    assert!(out.contains("Exit codes: 0 PASS, 1 FAIL"), "{out}");
+}
+
+#[test]
+fn the_version_is_that_of_the_package() {
+    let dir = tempfile::tempdir().unwrap();
+    let (code, out, _) = outcome(wireproof(dir.path()).arg("--version"));
+    assert_eq!((code, out), (0, format!("wireproof {}\n", env!("CARGO_PKG_VERSION"))));
+}
+
+#[test]
+fn completions_and_manual_pages_name_every_verb() {
+    let dir = tempfile::tempdir().unwrap();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let (code, out, err) = outcome(wireproof(dir.path()).args(["completions", shell]));
+        assert_eq!((code, err.as_str()), (0, ""), "{shell}");
+        assert!(VERBS.iter().all(|verb| out.contains(verb)), "{shell}");
+    }
+    let (code, page, _) = outcome(wireproof(dir.path()).arg("man"));
+    assert_eq!(code, 0);
+    let pages = dir.path().join("pages");
+    let (code, out, err) = outcome(wireproof(dir.path()).args(["man", "--out", "pages"]));
+    assert_eq!((code, out.as_str(), err.as_str()), (0, "", ""));
+    for verb in VERBS {
+        assert!(page.contains(&format!("wireproof\\-{verb}")), "{verb}");
+        let text = fs::read_to_string(pages.join(format!("wireproof-{verb}.1"))).unwrap();
+        assert!(text.contains(".TH") && text.contains("Examples"), "{verb}: {text}");
+    }
+    assert!(pages.join("wireproof.1").exists());
+}
+
+#[test]
+fn a_code_is_explained_whatever_its_case() {
+    let dir = tempfile::tempdir().unwrap();
+    let (code, upper, err) = outcome(wireproof(dir.path()).args(["explain", "SEQ-LOST"]));
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(upper.starts_with("SEQ-LOST  violation  "), "{upper}");
+    for label in ["written in", "meaning", "what to do", "example"] {
+        assert!(upper.contains(&format!("\n{label} ")), "{label}: {upper}");
+    }
+    let (_, lower, _) = outcome(wireproof(dir.path()).args(["explain", "seq-lost"]));
+    assert_eq!(lower, upper);
+}
+
+#[test]
+fn every_code_of_the_list_can_be_explained() {
+    for rule in wireproof_protocols::registry::rules() {
+        for text in [rule.title, rule.edition, rule.meaning, rule.advice, rule.example] {
+            assert!(!text.is_empty(), "{}", rule.code);
+        }
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let (_, all, _) = outcome(wireproof(dir.path()).arg("explain"));
+    let (_, some, _) = outcome(wireproof(dir.path()).args(["explain", "sacn-"]));
+    assert_eq!(all.lines().count(), wireproof_protocols::registry::rules().count());
+    assert!(some.lines().count() > 10 && some.lines().all(|l| l.starts_with("SACN-")), "{some}");
+}
+
+#[test]
+fn the_findings_document_is_up_to_date() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_, out, _) = outcome(wireproof(dir.path()).args(["explain", "--format", "markdown"]));
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/findings.md");
+    let written = fs::read_to_string(path).unwrap();
+    assert!(written == out, "docs/findings.md differs from the catalogues: run `cargo xtask docs`");
+}
+
+#[test]
+fn the_selftest_runs_the_corpus_and_ends_with_its_count() {
+    let dir = tempfile::tempdir().unwrap();
+    let (code, out, err) = outcome(wireproof(dir.path()).args(["selftest", "--filter", "clean"]));
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let cases = out.lines().count() - 1;
+    assert!(cases >= 4 && out.lines().take(cases).all(|l| l.starts_with("PASS  ")), "{out}");
+    assert_eq!(out.lines().last().unwrap(), format!("{cases}/{cases}"));
+    let (_, again, _) = outcome(wireproof(dir.path()).args(["selftest", "--filter", "clean", "--seed", "1"]));
+    assert_eq!(again, out);
+}

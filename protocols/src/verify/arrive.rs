@@ -1,0 +1,466 @@
+//! A datagram arrives: decoded, cleared of capture copies, put to its stream, session and frame.
+
+use super::account::Ended;
+use super::findings::Place;
+use super::flow::{DESTINATIONS_MAX, Destination, Flow, FlowKey};
+use super::model::Unit;
+use super::observation::Observation;
+use super::output::{Output, OutputKey};
+use super::settle::{frozen, take};
+use super::{STREAMS_MAX, Verifier, rules};
+use crate::time::MS;
+use crate::{Arrival, Datagram, Marks, Pdu, Protocol, Severity, registry};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Network data loss timeout of sACN (E1.31 6.7.1).
+const SACN_TIMEOUT: i64 = 2_500 * MS;
+/// Universes kept of one source's discovery.
+const DISCOVERED_MAX: usize = 4096;
+
+impl Verifier {
+    pub(crate) fn arrive(&mut self, now: i64, arrival: Arrival, d: &Datagram<'_>) {
+        let Some(decoder) = registry::claim(d) else {
+            self.counts.other += 1;
+            return;
+        };
+        self.counts.lighting += 1;
+        self.faults.clear();
+        let decoded = decoder.decode(d, &mut self.faults);
+        let hash = decoded.as_ref().map_or(0, |p| xxh3_64(p.data));
+        let guess = self.guess(d, decoded.as_ref().ok());
+        if self.is_copy(now, arrival, d, hash, decoded.as_ref().ok(), guess) {
+            return;
+        }
+        self.note_capture(arrival, d);
+        let Ok(pdu) = decoded else {
+            self.counts.undecodable += 1;
+            self.report_faults(None, arrival);
+            return;
+        };
+        *self.kinds.entry(pdu.kind.name).or_default() += 1;
+        let source = match guess {
+            Some(flow) => self.flows[flow].source_index,
+            None => self.shared.sources.source(d.source.ip()),
+        };
+        if self.is_damaged(source, d, now, arrival) {
+            return;
+        }
+        if self.faults.well_formed() {
+            self.counts.well_formed += 1
+        } else {
+            self.counts.malformed += 1
+        }
+        let flow = guess.or_else(|| self.flow(d, &pdu, now, arrival, source));
+        if !self.faults.is_empty() {
+            self.report_faults(flow, arrival);
+        }
+        self.discover(d, &pdu);
+        if let Some(flow) = flow {
+            self.observe(flow, now, arrival, d, &pdu, hash);
+        }
+    }
+
+    /// The stream that followed the last one before, if this datagram is its.
+    fn guess(&mut self, d: &Datagram<'_>, pdu: Option<&Pdu<'_>>) -> Option<usize> {
+        let key = FlowKey::of(d, pdu?)?;
+        let guess = *self.successor.get(self.last_flow)?;
+        if self.flows[guess].key == key {
+            return Some(guess);
+        }
+        self.by_key.get(&key).copied()
+    }
+
+    fn is_copy(
+        &mut self,
+        now: i64,
+        arrival: Arrival,
+        d: &Datagram<'_>,
+        hash: u64,
+        pdu: Option<&Pdu<'_>>,
+        guess: Option<usize>,
+    ) -> bool {
+        let known =
+            guess.and_then(|f| self.flows[f].destinations.first()).filter(|t| t.address == d.destination);
+        let path = match known {
+            Some(t) => t.path,
+            None => self.shared.sources.path(d.source.ip(), d.destination.ip()),
+        };
+        let Some(path) = path.map(|i| &mut self.shared.sources.paths[i]) else { return false };
+        let print = || match pdu {
+            Some(p) if !p.data.is_empty() => {
+                let header = d.payload.len() - p.data.len().min(d.payload.len());
+                hash ^ xxh3_64(d.payload.get(..header).unwrap_or(d.payload)).rotate_left(17)
+            }
+            _ => xxh3_64(d.payload),
+        };
+        if path.is_copy(d, now, print) {
+            self.counts.capture_duplicates += 1;
+            self.first_copy.get_or_insert((arrival.packet, arrival.at.0));
+            return true;
+        }
+        path.follow(d.link.ip_id);
+        false
+    }
+
+    fn note_capture(&mut self, arrival: Arrival, d: &Datagram<'_>) {
+        if d.link.fragments > 1 {
+            self.counts.fragmented += 1;
+            self.first_fragment.get_or_insert((arrival.packet, arrival.at.0));
+        }
+        if d.is_cut() {
+            self.counts.cut += 1;
+            self.first_cut.get_or_insert((arrival.packet, arrival.at.0));
+        }
+    }
+
+    fn is_damaged(&mut self, source: Option<usize>, d: &Datagram<'_>, now: i64, arrival: Arrival) -> bool {
+        let Some(source) = source else { return false };
+        if d.link.checksum == crate::Checksum::Bad {
+            self.counts.bad_checksum += 1;
+        }
+        if !self.shared.sources.checksum(source, d, now, (arrival.packet, arrival.at.0)) {
+            return false;
+        }
+        // Its IP id is no witness that everything arrived.
+        if let Some(path) = self.shared.sources.path(d.source.ip(), d.destination.ip()) {
+            self.shared.sources.paths[path].breaks += 1;
+        }
+        let place = Place { stream: None, packet: arrival.packet, stamp: arrival.at.0 };
+        let address = self.shared.sources.list[source].address;
+        self.shared.findings.add(rules::CAP_CHECKSUM, Severity::Warning, place, 0, || {
+            format!(
+                "a datagram of {address} was damaged on the way: its UDP checksum is wrong, others are right"
+            )
+        });
+        true
+    }
+
+    fn report_faults(&mut self, stream: Option<usize>, arrival: Arrival) {
+        let place = Place { stream, packet: arrival.packet, stamp: arrival.at.0 };
+        for fault in self.faults.as_slice() {
+            // "Sequence unused" is told once per stream, when its numbering is known.
+            if !matches!(fault.rule.code, "DDP-Q10" | "ARTNET-Q20") {
+                self.shared.findings.fault(fault, place);
+            }
+        }
+    }
+
+    fn flow(
+        &mut self,
+        d: &Datagram<'_>,
+        pdu: &Pdu<'_>,
+        now: i64,
+        arrival: Arrival,
+        source: Option<usize>,
+    ) -> Option<usize> {
+        let key = FlowKey::of(d, pdu)?;
+        if self.flows.len() >= STREAMS_MAX {
+            self.unfollowed += 1;
+            return None;
+        }
+        let index = self.flows.len();
+        let mut flow = Flow::new(index, key, d, pdu, now, arrival.at.0);
+        flow.source_index = source;
+        if flow.has_frames() && pdu.marks.has(Marks::DATA) {
+            flow.universe = Some(self.universes.join(&flow, d.destination));
+        }
+        self.flows.push(flow);
+        self.successor.push(index);
+        self.by_key.insert(key, index);
+        Some(index)
+    }
+
+    fn discover(&mut self, d: &Datagram<'_>, pdu: &Pdu<'_>) {
+        if pdu.kind.name != "sacn/discovery" || (self.discovered.len() >= STREAMS_MAX) {
+            return;
+        }
+        let list = self.discovered.entry((d.source.ip(), pdu.sender.unwrap_or([0; 16]))).or_default();
+        for pair in pdu.data.chunks_exact(2).take(512) {
+            if list.len() < DISCOVERED_MAX {
+                list.insert(u16::from_be_bytes([pair[0], pair[1]]));
+            }
+        }
+    }
+
+    /// Everything a datagram means for a stream that is known.
+    fn observe(
+        &mut self,
+        index: usize,
+        now: i64,
+        arrival: Arrival,
+        d: &Datagram<'_>,
+        pdu: &Pdu<'_>,
+        hash: u64,
+    ) {
+        if let Some(s) = self.successor.get_mut(self.last_flow) {
+            *s = index;
+        }
+        self.last_flow = index;
+        if self.leap.is_some() {
+            self.vote(index, pdu.sequence);
+            self.judge_leap(false);
+        }
+        let mut o = Observation {
+            at: now,
+            stamp: arrival.at.0,
+            packet: arrival.packet,
+            raw: pdu.sequence.unwrap_or(0),
+            numbered: pdu.sequence.is_some(),
+            offset: pdu.offset,
+            length: pdu.data_length,
+            hash,
+            index: pdu.index,
+            count: pdu.count,
+            frame: -1,
+            marks: pdu.marks,
+            ..Observation::default()
+        };
+        self.destination(index, d, &mut o);
+        self.session(index, d, pdu, &mut o);
+        self.count(index, d, pdu, &o);
+        if pdu.marks.has(Marks::SYNC) {
+            self.synchronize(index, now, d, pdu);
+        } else {
+            self.await_sync(index, pdu, &o);
+        }
+        let flow = &self.flows[index];
+        if flow.has_frames() && !flow.chunked() {
+            o.frame = self.group(index, &o, pdu);
+        }
+        let flow = &mut self.flows[index];
+        flow.arrived_at = now;
+        if !behind(flow, &o, pdu) {
+            flow.group_raw = pdu.sequence.filter(|_| !pdu.marks.has(Marks::SEQUENCE_OFF)).or(flow.group_raw);
+        }
+        take(flow, o, &mut self.shared);
+        if self.flows[index].universe.is_some() {
+            self.rivals(index, now, arrival.packet, arrival.at.0);
+        }
+    }
+
+    fn destination(&mut self, index: usize, d: &Datagram<'_>, o: &mut Observation) {
+        let flow = &mut self.flows[index];
+        let at = flow.destinations.iter().position(|t| t.address == d.destination).or_else(|| {
+            let path = self.shared.sources.path(d.source.ip(), d.destination.ip());
+            if flow.destinations.len() >= DESTINATIONS_MAX {
+                flow.more_destinations = true;
+                return None;
+            }
+            flow.destinations.push(Destination { address: d.destination, path, breaks: 0, seen: false });
+            Some(flow.destinations.len() - 1)
+        });
+        let Some(at) = at else { return };
+        o.dest = u8::try_from(at).unwrap_or(0);
+        let target = &mut flow.destinations[at];
+        if let Some(path) = target.path {
+            let breaks = self.shared.sources.paths[path].breaks;
+            o.ip_runs_on = target.seen && breaks == target.breaks && d.link.ip_id.is_some();
+            target.breaks = breaks;
+            target.seen = true;
+        }
+    }
+
+    fn session(&mut self, index: usize, d: &Datagram<'_>, pdu: &Pdu<'_>, o: &mut Observation) {
+        let flow = &mut self.flows[index];
+        let first = flow.datagrams == 0;
+        o.new_port = flow.new_port(d.source.port()) && flow.protocol() != Protocol::Ddp;
+        if first {
+            return;
+        }
+        let silence = o.at - flow.arrived_at;
+        let goodbye = pdu.marks.has(Marks::TERMINATED);
+        let timed_out = flow.protocol() == Protocol::Sacn && silence > SACN_TIMEOUT;
+        o.after_goodbye = flow.goodbyes > 0 && !goodbye;
+        o.new_session = o.after_goodbye || timed_out;
+        if timed_out && !o.after_goodbye {
+            self.silent(index, silence);
+        }
+        if o.after_goodbye {
+            self.goodbye(index);
+        }
+    }
+
+    fn count(&mut self, index: usize, d: &Datagram<'_>, pdu: &Pdu<'_>, o: &Observation) {
+        let flow = &mut self.flows[index];
+        if flow.datagrams > 0 && !o.new_session && !o.new_port {
+            let interval = o.at - flow.arrived_at;
+            flow.intervals.add(interval);
+            flow.longest_ns = flow.longest_ns.max(interval);
+            flow.active_ns = flow.active_ns.saturating_add(u64::try_from(interval).unwrap_or(0));
+            flow.active_steps += 1;
+        }
+        flow.datagrams += 1;
+        flow.bytes += u64::from(d.length);
+        flow.last_stamp = o.stamp;
+        flow.last_packet = o.packet;
+        flow.note(pdu);
+        if pdu.marks.has(Marks::TERMINATED) {
+            flow.goodbyes += 1;
+            flow.ended = Ended::Terminated;
+            if flow.goodbyes == 1
+                && let Some(output) = flow.output
+                && !flow.chunked()
+            {
+                self.shared.outputs[output].causes.goodbye += 1;
+            }
+        } else {
+            flow.ended = Ended::Running;
+        }
+    }
+
+    /// A stream that had gone silent without goodbye.
+    pub(crate) fn silent(&mut self, index: usize, silence: i64) {
+        let flow = &self.flows[index];
+        let place = Place { stream: Some(index), packet: flow.last_packet, stamp: flow.last_stamp };
+        self.shared.findings.add(rules::STREAM_SILENT, Severity::Info, place, 0, || {
+            format!("stopped without goodbye; nothing for {} ms", silence / MS)
+        });
+    }
+
+    /// A stream that had said goodbye.
+    pub(crate) fn goodbye(&mut self, index: usize) {
+        let flow = &mut self.flows[index];
+        let n = std::mem::take(&mut flow.goodbyes);
+        let place = Place { stream: Some(index), packet: flow.last_packet, stamp: flow.last_stamp };
+        let severity = if n == 3 { Severity::Info } else { Severity::Warning };
+        self.shared.findings.add(rules::STREAM_ENDED, severity, place, 0, || {
+            format!("said goodbye with {n} termination datagrams; 3 are prescribed (E1.31 6.2.6)")
+        });
+    }
+
+    fn synchronize(&mut self, index: usize, now: i64, d: &Datagram<'_>, pdu: &Pdu<'_>) {
+        let key = self.output_key(&self.flows[index]);
+        let output = self.by_output.get(&key).copied();
+        let address = u16::try_from(pdu.stream.unwrap_or(0)).unwrap_or(0);
+        let _ = d;
+        let Some(output) = output else { return };
+        let mut asked = pdu.kind.protocol == Protocol::ArtNet;
+        for i in self.shared.outputs[output].flows.clone() {
+            let f = &mut self.flows[i];
+            if asked || f.syncs.contains(&address) {
+                f.last_sync = now;
+                f.sync_missing = false;
+                asked = true;
+            }
+        }
+        if asked {
+            self.shared.outputs[output].on_sync();
+        }
+    }
+
+    /// Data that waits for a sync packet which stays away for longer than the timeout.
+    fn await_sync(&mut self, index: usize, pdu: &Pdu<'_>, o: &Observation) {
+        let flow = &mut self.flows[index];
+        if pdu.sync == 0 || flow.last_sync == i64::MIN || flow.sync_missing {
+            return;
+        }
+        let silence = o.at - flow.last_sync;
+        if silence > SACN_TIMEOUT && !o.new_session {
+            flow.sync_missing = true;
+            let place = Place { stream: Some(index), packet: o.packet, stamp: o.stamp };
+            self.shared.findings.add(rules::SYNC_MISSING, Severity::Warning, place, 0, || {
+                format!("no synchronization on {} for over 2.5 s while data goes on", pdu.sync)
+            });
+        }
+    }
+
+    fn output_key(&self, flow: &Flow) -> OutputKey {
+        OutputKey { protocol: flow.protocol(), source: flow.key.source, sender: flow.sender, alone: None }
+    }
+
+    /// Puts a universe's datagram into its output's frame; -1 when it belongs to none.
+    fn group(&mut self, index: usize, o: &Observation, pdu: &Pdu<'_>) -> i64 {
+        let output = self.output_of(index);
+        let flow = &mut self.flows[index];
+        let out = &mut self.shared.outputs[output];
+        if pdu.sync != 0 {
+            out.synced = true;
+        }
+        if pdu.start_code != 0 || pdu.marks.has(Marks::TERMINATED) {
+            return -1;
+        }
+        let ahead = ahead(flow, o, pdu);
+        if ahead.is_some_and(|a| (-19..=0).contains(&a)) {
+            return -1;
+        }
+        out.unnumbered |= ahead.is_none() && flow.group_frame.is_some() && !o.new_session;
+        let (number, begin) = out.choose(o.at, flow.group_frame.filter(|_| !o.new_session), ahead);
+        if begin {
+            lacking(out, flow.index, o);
+            let place = out.current.map(|c| Place {
+                stream: out.flows.first().copied(),
+                packet: c.packet,
+                stamp: c.start_stamp,
+            });
+            let froze = out.begin(number, o.at, o.stamp, o.packet).froze;
+            if let Some(place) = place.filter(|_| froze) {
+                frozen(place, &mut self.shared.findings);
+            }
+        }
+        if let Some(c) = &mut out.current {
+            c.datagrams += 1;
+            c.octets += u64::from(o.length);
+            c.changed |= flow.group_hash != Some(o.hash);
+            c.last = o.at;
+            c.restart |= o.new_session;
+        }
+        flow.group_hash = Some(o.hash);
+        flow.group_first.get_or_insert(number);
+        flow.group_frame = Some(number);
+        number
+    }
+
+    fn output_of(&mut self, index: usize) -> usize {
+        if let Some(output) = self.flows[index].output {
+            return output;
+        }
+        let key = self.output_key(&self.flows[index]);
+        let outputs = &mut self.shared.outputs;
+        let output = *self.by_output.entry(key).or_insert_with(|| {
+            outputs.push(Output::new(key));
+            outputs.len() - 1
+        });
+        outputs[output].flows.push(index);
+        self.flows[index].output = Some(output);
+        self.shared.outputs[output].declared = self.declared(output);
+        output
+    }
+}
+
+/// Numbers between the stream's last frame datagram and this one; `None` when there are none to trust.
+fn ahead(flow: &mut Flow, o: &Observation, pdu: &Pdu<'_>) -> Option<i64> {
+    let raw = pdu.sequence.filter(|_| !pdu.marks.has(Marks::SEQUENCE_OFF))?;
+    let last = flow.group_raw.filter(|_| !o.new_session && !o.new_port)?;
+    let model = flow.model;
+    if model.is_some_and(|m| m.unit == Unit::Nothing) {
+        return None;
+    }
+    let wrapped = flow.protocol() == Protocol::ArtNet && raw < last && last - raw > 127 && raw > 0;
+    let step = i64::from((raw.wrapping_sub(last) & 0xff) as u8 as i8) - i64::from(wrapped);
+    flow.group_still = if step == 0 { flow.group_still + 1 } else { 0 };
+    if flow.group_still >= 4 {
+        return None;
+    }
+    match model.map_or(1, |m| i64::from(m.step)) {
+        k if k > 1 && step % k != 0 => None,
+        k => Some(step / k),
+    }
+}
+
+/// A late or repeated datagram: the newest number stays the newest.
+fn behind(flow: &Flow, o: &Observation, pdu: &Pdu<'_>) -> bool {
+    let Some((last, raw)) = flow.group_raw.zip(pdu.sequence) else { return false };
+    let eight_bit = matches!(flow.protocol(), Protocol::Sacn | Protocol::ArtNet);
+    let step = i64::from((raw.wrapping_sub(last) & 0xff) as u8 as i8);
+    eight_bit && !o.new_session && !o.new_port && (-19..=0).contains(&step)
+}
+
+/// Without numbers the shape, declared or kept to so far, is the only witness of a hole.
+fn lacking(out: &mut Output, flow: usize, o: &Observation) {
+    let Some(c) = out.current.filter(|_| out.unnumbered) else { return };
+    if let Some(size) = out.strict_size() {
+        for _ in c.datagrams..size {
+            out.tear(c.number, flow, false, (o.packet, o.stamp));
+        }
+    }
+}

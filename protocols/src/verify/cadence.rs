@@ -1,0 +1,92 @@
+//! Cadence: the third witness. A period learned from the last in-order intervals, and whether it is steady
+//! enough to say anything.
+
+/// Intervals remembered.
+const KEPT: usize = 32;
+/// Fewest intervals that may speak.
+const ENOUGH: usize = 8;
+
+/// The period of a stream or of an output's frames.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Cadence {
+    ring: [i64; KEPT],
+    len: usize,
+    next: usize,
+    dirty: bool,
+    period: i64,
+    steady: bool,
+}
+
+impl Cadence {
+    /// Adds an interval in nanoseconds between two neighbours in order; not positive ones say nothing.
+    #[inline]
+    pub(crate) fn add(&mut self, interval: i64) {
+        if interval <= 0 {
+            return;
+        }
+        self.ring[self.next] = interval;
+        self.next = (self.next + 1) % KEPT;
+        self.len = (self.len + 1).min(KEPT);
+        self.dirty = true;
+    }
+
+    /// The period in nanoseconds, when at least three quarters of the remembered intervals lie within a quarter
+    /// of their median.
+    pub(crate) fn steady(&mut self) -> Option<i64> {
+        self.refresh();
+        (self.steady && self.period > 0).then_some(self.period)
+    }
+
+    /// The median of what is there, however little; `None` below two intervals.
+    pub(crate) fn rough(&mut self) -> Option<i64> {
+        self.refresh();
+        (self.len >= 2).then_some(self.period)
+    }
+
+    fn refresh(&mut self) {
+        if !self.dirty {
+            return;
+        }
+        self.dirty = false;
+        self.steady = false;
+        let mut sorted = self.ring;
+        let sorted = &mut sorted[..self.len];
+        sorted.sort_unstable();
+        self.period = sorted.get(self.len / 2).copied().unwrap_or(0);
+        if self.len < ENOUGH {
+            return;
+        }
+        let near = sorted.iter().filter(|&&v| (v - self.period).abs() <= self.period / 4).count();
+        self.steady = near * 4 >= self.len * 3;
+    }
+}
+
+/// `value / unit` rounded to the nearest whole number; 0 when the unit is not positive.
+pub(crate) fn nearest(value: i64, unit: i64) -> i64 {
+    if unit <= 0 { 0 } else { (value + unit / 2).div_euclid(unit) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_regular_stream_is_steady_and_a_bursty_one_is_not() {
+        let mut regular = Cadence::default();
+        let mut bursty = Cadence::default();
+        for i in 0..40 {
+            regular.add(16_666_667 + (i % 7) * 10_000);
+            bursty.add(if i % 2 == 0 { 1_000 } else { 33_000_000 });
+        }
+        assert!(regular.steady().is_some_and(|p| (16_600_000..16_800_000).contains(&p)));
+        assert_eq!(bursty.steady(), None);
+    }
+
+    #[test]
+    fn rounding_is_to_the_nearest() {
+        assert_eq!(
+            [nearest(0, 10), nearest(4, 10), nearest(5, 10), nearest(26, 10), nearest(7, 0)],
+            [0, 0, 1, 3, 0]
+        );
+    }
+}

@@ -1,0 +1,229 @@
+//! Frames made of chunks (DDP, BigPacket): where a datagram stands in its frame, from its offset or index.
+
+use super::cadence::{Cadence, nearest};
+use super::observation::Observation;
+use super::sequence::Place;
+use crate::Marks;
+
+/// Lost datagrams placed into frames one by one; beyond it only whole frames are counted.
+const PLACED_MAX: u64 = 4096;
+
+/// Frame state of one stream towards one destination.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Chunks {
+    /// Output index.
+    pub output: usize,
+    /// Raw number of the frame being put together, -1 before the first.
+    pub frame: i64,
+    /// Engine time of its first datagram.
+    pub start: i64,
+    /// Engine time of the last datagram.
+    pub last: i64,
+    /// Position of the last datagram in its frame.
+    pub position: i64,
+    /// The last datagram ended its frame.
+    pub ended: bool,
+    /// Chunks in a frame, as last seen whole; 0 = unknown.
+    pub chunks: i64,
+    /// Whole frames of that size in a row.
+    pub steady: u32,
+    /// Position of the first datagram of the capture.
+    pub first_position: i64,
+    /// Datagrams of the frame being put together.
+    pub present: i64,
+    /// Losses of the stream when the frame began.
+    pub lost_before: u64,
+    /// Frames that ended with and without an end mark.
+    pub with_end: u64,
+    /// See `with_end`.
+    pub without_end: u64,
+    /// End marks that were followed by more of the same frame.
+    pub early_end: u64,
+    /// Datagrams that carried an end mark.
+    pub ends: u64,
+    /// Period of frame starts.
+    pub cadence: Cadence,
+    /// Octets of the largest datagram seen: the chunk size.
+    pub chunk: u32,
+    /// Smallest offset seen.
+    pub base: u32,
+    whole_start: bool,
+}
+
+/// A datagram's place in frames.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Seat {
+    /// Position in the frame.
+    pub position: i64,
+    /// Begins another frame than the last datagram's.
+    pub new_frame: bool,
+}
+
+impl Chunks {
+    /// State for a stream whose first datagrams are known: chunk size and base offset are theirs.
+    pub(crate) fn new(output: usize, seen: &[Observation]) -> Chunks {
+        let data = || seen.iter().filter(|o| o.marks.has(Marks::DATA));
+        Chunks {
+            output,
+            frame: -1,
+            chunk: data().map(|o| o.length).max().unwrap_or(0),
+            base: data().map(|o| o.offset).min().unwrap_or(0),
+            chunks: usual_chunks(seen),
+            ..Chunks::default()
+        }
+    }
+
+    /// Position of a datagram in its frame, from index or offset.
+    pub(crate) fn position_of(&self, o: &Observation) -> i64 {
+        if o.count > 0 {
+            return i64::from(o.index);
+        }
+        let chunk = self.chunk.max(1);
+        i64::from(o.offset.saturating_sub(self.base).div_ceil(chunk))
+    }
+
+    /// Seat of the next datagram, before anything is known of losses.
+    pub(crate) fn seat(&mut self, o: &Observation) -> Seat {
+        self.chunk = self.chunk.max(o.length);
+        let position = self.position_of(o);
+        if self.frame < 0 {
+            return Seat { position, new_frame: true };
+        }
+        let goes_on = position > self.position;
+        let paused = self.cadence.steady().is_none_or(|p| (o.at - self.last) * 2 > p);
+        Seat { position, new_frame: !goes_on || (self.ended && paused) }
+    }
+
+    /// What the sequence lane has to know of the seat.
+    pub(crate) fn place(&mut self, o: &Observation, seat: Seat, repeats: bool) -> Place {
+        let chunks = if o.count > 0 { i64::from(o.count) } else { self.chunks.max(1) };
+        let tail = if self.ended || self.frame < 0 { 0 } else { (chunks - 1 - self.position).max(0) };
+        let period = self.cadence.steady();
+        let since = o.at - self.start;
+        let known = self.chunks > 0 && o.at >= self.last;
+        let estimate = period.filter(|_| known).map(|p| {
+            let frames = nearest(since, p);
+            frames.saturating_mul(chunks).saturating_add(seat.position - self.position - 1)
+        });
+        let too_soon = self.ended && self.cadence.rough().is_some_and(|p| since.saturating_mul(2) < p);
+        let steady = self.steady >= 3;
+        Place {
+            position: seat.position,
+            chunks: if o.count > 0 || steady { chunks } else { 1 },
+            tail: if seat.new_frame { tail } else { 0 },
+            estimate,
+            too_soon,
+            new_frame: seat.new_frame,
+            repeats,
+        }
+    }
+
+    /// Walks from the last datagram over `lost` missing ones to `seat`: calls `each` with the frame and whether
+    /// the frame's end is missing, for every missing one, and returns the frame the datagram belongs to.
+    pub(crate) fn walk(&self, lost: u64, seat: Seat, chunks: i64, mut each: impl FnMut(i64, bool)) -> i64 {
+        if self.frame < 0 {
+            return 0;
+        }
+        let chunks = chunks.max(1);
+        let (mut frame, mut position) = (self.frame, self.position);
+        let mut ended = self.ended || position + 1 >= chunks;
+        for _ in 0..lost.min(PLACED_MAX) {
+            if ended {
+                frame += 1;
+                position = -1;
+            }
+            position += 1;
+            ended = position + 1 >= chunks;
+            each(frame, ended);
+        }
+        let beyond = i64::try_from(lost.saturating_sub(PLACED_MAX)).unwrap_or(0) / chunks;
+        frame += beyond;
+        let begins = if lost == 0 { seat.new_frame } else { ended || seat.position <= position };
+        if begins { frame + 1 } else { frame }
+    }
+
+    /// Takes the datagram into `frame`.
+    pub(crate) fn accept(&mut self, o: &Observation, seat: Seat, frame: i64, lost: u64) {
+        if frame != self.frame {
+            self.turn(o, seat, frame, lost);
+        } else if self.ended {
+            self.early_end += 1;
+        }
+        self.present += 1;
+        self.position = seat.position;
+        self.last = o.at;
+        let count_end = o.count > 0 && u32::from(o.index) + 1 == u32::from(o.count);
+        self.ended = o.marks.has(Marks::PUSH) || count_end;
+        self.ends += u64::from(self.ended);
+        if o.count > 0 {
+            self.chunks = i64::from(o.count);
+        }
+    }
+
+    fn turn(&mut self, o: &Observation, seat: Seat, frame: i64, lost: u64) {
+        if self.frame < 0 {
+            self.first_position = seat.position;
+        } else {
+            self.learn(lost);
+            if self.ended {
+                self.with_end += 1
+            } else {
+                self.without_end += 1
+            }
+            if self.whole_start && seat.position == 0 && frame == self.frame + 1 {
+                self.cadence.add(o.at - self.start);
+            }
+        }
+        self.frame = frame;
+        self.start = o.at;
+        self.whole_start = seat.position == 0;
+        self.present = 0;
+        self.lost_before = lost;
+    }
+
+    /// A frame from position 0 without losses tells the usual number of chunks.
+    fn learn(&mut self, lost: u64) {
+        let whole = self.whole_start && self.present == self.position + 1;
+        let clean = lost == self.lost_before;
+        if !whole || !clean || (!self.ended && self.with_end > 0) {
+            return;
+        }
+        if self.present == self.chunks {
+            self.steady = self.steady.saturating_add(1);
+        } else if self.steady <= 3 {
+            self.chunks = self.present;
+            self.steady = 0;
+        } else {
+            self.steady = 3;
+        }
+    }
+
+    /// An end mark without data (a DDP push on its own).
+    pub(crate) fn end(&mut self) {
+        self.ended = true;
+        self.ends += 1;
+    }
+}
+
+/// Chunks in most frames of a stream's first datagrams, 0 when no frame is whole.
+fn usual_chunks(seen: &[Observation]) -> i64 {
+    let mut counts: Vec<(i64, u32)> = Vec::new();
+    let mut size = 0;
+    let mut last: Option<u32> = None;
+    for o in seen.iter().filter(|o| o.marks.has(Marks::DATA)) {
+        if last.is_some_and(|l| o.offset <= l) {
+            count(&mut counts, size);
+            size = 0;
+        }
+        size += 1;
+        last = Some(o.offset);
+    }
+    counts.iter().max_by_key(|(size, n)| (*n, *size)).map_or(0, |(size, _)| *size)
+}
+
+fn count(counts: &mut Vec<(i64, u32)>, size: i64) {
+    match counts.iter_mut().find(|(s, _)| *s == size) {
+        Some((_, n)) => *n += 1,
+        None => counts.push((size, 1)),
+    }
+}

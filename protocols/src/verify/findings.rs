@@ -1,0 +1,149 @@
+//! The findings of a run: merged by rule and stream, bounded, numbered in order of first occurrence.
+
+use super::account::{Finding, Owners};
+use crate::{Fault, Rule, Severity};
+use std::collections::HashMap;
+
+/// Most findings kept; further kinds are counted only.
+const FINDINGS_MAX: usize = 4096;
+/// Most frame numbers kept in one finding.
+pub(crate) const FRAMES_MAX: usize = 32;
+
+/// Where and when something was found.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Place {
+    /// Stream index.
+    pub stream: Option<usize>,
+    /// Capture record, 1-based.
+    pub packet: u64,
+    /// Capture stamp, ns.
+    pub stamp: i64,
+}
+
+/// Collects findings.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    list: Vec<Finding>,
+    index: HashMap<(&'static str, Severity, Option<usize>, u32), usize>,
+    dropped: u64,
+}
+
+impl Findings {
+    /// Counts a fault of one datagram under its rule and stream; the first case is kept as the example.
+    pub(crate) fn fault(&mut self, fault: &Fault, place: Place) {
+        let key = (fault.rule.code, fault.severity, place.stream, 0);
+        let text = || match fault.hint {
+            "" => fault.rule.title.to_owned(),
+            hint => format!("{}: {hint}", fault.rule.title),
+        };
+        if let Some(f) = self.entry(key, fault.rule, fault.severity, place, text)
+            && f.count == 1
+        {
+            f.expected = fault.expected.to_string();
+            f.got = fault.got.to_string();
+            f.offset = Some(fault.offset);
+        }
+    }
+
+    /// Counts a finding that merges with others of its rule, stream and variant.
+    pub(crate) fn add(
+        &mut self,
+        rule: &'static Rule,
+        severity: Severity,
+        place: Place,
+        variant: u32,
+        text: impl FnOnce() -> String,
+    ) -> Option<&mut Finding> {
+        self.entry((rule.code, severity, place.stream, variant), rule, severity, place, text)
+    }
+
+    /// Adds a finding of its own.
+    pub(crate) fn single(
+        &mut self,
+        rule: &'static Rule,
+        severity: Severity,
+        place: Place,
+        text: String,
+    ) -> Option<&mut Finding> {
+        if self.list.len() >= FINDINGS_MAX {
+            self.dropped += 1;
+            return None;
+        }
+        self.list.push(blank(rule, severity, place, text));
+        self.list.last_mut()
+    }
+
+    fn entry(
+        &mut self,
+        key: (&'static str, Severity, Option<usize>, u32),
+        rule: &'static Rule,
+        severity: Severity,
+        place: Place,
+        text: impl FnOnce() -> String,
+    ) -> Option<&mut Finding> {
+        if let Some(&at) = self.index.get(&key) {
+            let found = &mut self.list[at];
+            found.count += 1;
+            found.last_ns = found.last_ns.max(place.stamp);
+            return Some(found);
+        }
+        if self.list.len() >= FINDINGS_MAX {
+            self.dropped += 1;
+            return None;
+        }
+        self.index.insert(key, self.list.len());
+        self.list.push(blank(rule, severity, place, text()));
+        self.list.last_mut()
+    }
+
+    /// Marks findings about losses that fall into a time in which the capture was blind.
+    pub(crate) fn taint(&mut self, blind: impl Fn(i64, i64) -> bool) {
+        for f in &mut self.list {
+            let about_loss =
+                matches!(f.code, "SEQ-LOST" | "SEQ-AMBIGUOUS" | "FRAME-TORN" | "FRAME-UNTERMINATED");
+            f.tainted |= about_loss && blind(f.first_ns, f.last_ns);
+        }
+    }
+
+    /// Findings beyond the bound.
+    pub(crate) fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// All findings in order of first occurrence, numbered.
+    pub(crate) fn into_list(self) -> Vec<Finding> {
+        let mut list = self.list;
+        list.sort_by(|a, b| {
+            (a.first_packet, a.stream, a.code, a.severity).cmp(&(
+                b.first_packet,
+                b.stream,
+                b.code,
+                b.severity,
+            ))
+        });
+        for (i, f) in list.iter_mut().enumerate() {
+            f.id = format!("f{:04}", i + 1);
+        }
+        list
+    }
+}
+
+fn blank(rule: &'static Rule, severity: Severity, place: Place, text: String) -> Finding {
+    Finding {
+        id: String::new(),
+        code: rule.code,
+        severity,
+        stream: place.stream,
+        count: 1,
+        first_packet: place.packet,
+        first_ns: place.stamp,
+        last_ns: place.stamp,
+        text,
+        expected: String::new(),
+        got: String::new(),
+        offset: None,
+        frames: Vec::new(),
+        owners: None::<Owners>,
+        tainted: false,
+    }
+}

@@ -1,0 +1,264 @@
+//! One stream: who sends what where, its counters, and the datagrams waiting until its numbering is known.
+
+use super::account::{Ended, Owners, SequenceAccount};
+use super::cadence::Cadence;
+use super::chunks::Chunks;
+use super::model::Model;
+use super::observation::Observation;
+use super::sequence::{Gap, Lane};
+use super::spread::Gauge;
+use crate::{Cid, Datagram, Kind, Marks, Pdu, Protocol};
+use std::collections::BTreeSet;
+use std::net::{IpAddr, SocketAddr};
+
+/// Destinations kept of one stream.
+pub(crate) const DESTINATIONS_MAX: usize = 16;
+/// Source ports remembered of one stream.
+const PORTS_MAX: usize = 8;
+
+/// Flow key of the contract: sACN (source IP, CID, universe, kind); DDP (source IP, source port, ID);
+/// Art-Net (source IP, port-address, physical); BigPacket and others (source IP, stream id).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct FlowKey {
+    pub kind: Kind,
+    pub source: IpAddr,
+    pub port: u16,
+    pub sender: Cid,
+    pub stream: u32,
+    pub part: u8,
+}
+
+impl FlowKey {
+    /// The key of a datagram; `None` when it belongs to no stream.
+    pub(crate) fn of(d: &Datagram<'_>, pdu: &Pdu<'_>) -> Option<FlowKey> {
+        let port = if pdu.kind.protocol == Protocol::Ddp { d.source.port() } else { 0 };
+        Some(FlowKey {
+            kind: pdu.kind,
+            source: d.source.ip(),
+            port,
+            sender: pdu.sender.unwrap_or([0; 16]),
+            stream: pdu.stream?,
+            part: pdu.part,
+        })
+    }
+}
+
+/// A destination of a stream.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Destination {
+    pub address: SocketAddr,
+    pub path: Option<usize>,
+    pub breaks: u64,
+    pub seen: bool,
+}
+
+/// A loss that may still be mended by a late datagram.
+#[derive(Clone, Debug)]
+pub(crate) struct Episode {
+    pub lane: usize,
+    pub from: i64,
+    pub to: i64,
+    pub lost: u64,
+    pub lost_min: u64,
+    pub ambiguous: bool,
+    pub wire: u64,
+    pub place: (u64, i64),
+    pub last_stamp: i64,
+    pub last_at: i64,
+    /// Number, frame and whether the frame's end is missing.
+    pub tears: Vec<(i64, i64, bool)>,
+}
+
+/// One stream.
+#[derive(Debug)]
+pub(crate) struct Flow {
+    pub index: usize,
+    pub key: FlowKey,
+    pub source: SocketAddr,
+    pub sender: Option<Cid>,
+    pub name: Option<String>,
+    pub source_index: Option<usize>,
+    pub destinations: Vec<Destination>,
+    pub more_destinations: bool,
+    ports: Vec<u16>,
+    pub datagrams: u64,
+    pub bytes: u64,
+    pub octets: (u32, u32),
+    /// Datagrams with start code 0 and more than a start code, for the DMX rate.
+    pub levels: u64,
+    pub sessions: u64,
+    pub first_stamp: i64,
+    pub last_stamp: i64,
+    pub last_packet: u64,
+    /// Engine time of the newest datagram.
+    pub arrived_at: i64,
+    /// Engine time of the newest datagram that was judged.
+    pub last_at: i64,
+    pub active_ns: u64,
+    pub active_steps: u64,
+    pub intervals: Gauge,
+    pub cadence: Cadence,
+    pub longest_ns: i64,
+    pub waiting: Vec<Observation>,
+    pub model: Option<Model>,
+    pub lanes: Vec<Lane>,
+    pub chunks: Vec<Chunks>,
+    pub output: Option<usize>,
+    pub sequence: SequenceAccount,
+    pub owners: Owners,
+    pub episodes: Vec<Episode>,
+    pub goodbyes: u32,
+    pub ended: Ended,
+    pub hash: u64,
+    pub repeating: bool,
+    /// Group assembly: frame last seen in, last raw number, numbers in a row that did not move.
+    pub group_frame: Option<i64>,
+    pub group_first: Option<i64>,
+    pub group_raw: Option<u32>,
+    pub group_still: u32,
+    pub group_hash: Option<u64>,
+    /// Frame and raw number of the newest datagram judged.
+    pub settled: Option<(i64, u32)>,
+    pub torn: BTreeSet<i64>,
+    pub torn_more: u64,
+    pub priorities: BTreeSet<u8>,
+    pub syncs: BTreeSet<u16>,
+    pub start_codes: BTreeSet<u8>,
+    pub last_priority: u8,
+    pub last_preview: bool,
+    pub last_sync: i64,
+    pub sync_missing: bool,
+    pub universe: Option<usize>,
+    pub edge: u64,
+    /// A wrap from 255 to 1 that is a loss of one or a habit.
+    pub zero_wrap: Option<(Observation, Gap, Option<i64>)>,
+    pub unnumbered: u64,
+    pub shared_told: bool,
+}
+
+impl Flow {
+    /// A stream seen for the first time.
+    pub(crate) fn new(
+        index: usize,
+        key: FlowKey,
+        d: &Datagram<'_>,
+        pdu: &Pdu<'_>,
+        at: i64,
+        stamp: i64,
+    ) -> Flow {
+        let name = String::from_utf8_lossy(pdu.name).into_owned();
+        Flow {
+            index,
+            key,
+            source: d.source,
+            sender: pdu.sender,
+            name: (!name.is_empty()).then_some(name),
+            source_index: None,
+            destinations: Vec::new(),
+            more_destinations: false,
+            ports: Vec::new(),
+            datagrams: 0,
+            bytes: 0,
+            octets: (u32::MAX, 0),
+            levels: 0,
+            sessions: 0,
+            first_stamp: stamp,
+            last_stamp: stamp,
+            last_packet: 0,
+            arrived_at: at,
+            last_at: at,
+            active_ns: 0,
+            active_steps: 0,
+            intervals: Gauge::default(),
+            cadence: Cadence::default(),
+            longest_ns: 0,
+            waiting: Vec::new(),
+            model: None,
+            lanes: Vec::new(),
+            chunks: Vec::new(),
+            output: None,
+            sequence: SequenceAccount::default(),
+            owners: Owners::default(),
+            episodes: Vec::new(),
+            goodbyes: 0,
+            ended: Ended::Running,
+            hash: 0,
+            repeating: false,
+            group_frame: None,
+            group_first: None,
+            group_raw: None,
+            group_still: 0,
+            group_hash: None,
+            settled: None,
+            torn: BTreeSet::new(),
+            torn_more: 0,
+            priorities: BTreeSet::new(),
+            syncs: BTreeSet::new(),
+            start_codes: BTreeSet::new(),
+            last_priority: pdu.priority,
+            last_preview: false,
+            last_sync: i64::MIN,
+            sync_missing: false,
+            universe: None,
+            edge: 0,
+            zero_wrap: None,
+            unnumbered: 0,
+            shared_told: false,
+        }
+    }
+
+    /// Protocol of the stream.
+    pub(crate) fn protocol(&self) -> Protocol {
+        self.key.kind.protocol
+    }
+
+    /// Frames are made of chunks at offsets, not of universes.
+    pub(crate) fn chunked(&self) -> bool {
+        matches!(self.protocol(), Protocol::Ddp | Protocol::BigPacket)
+    }
+
+    /// Carries data that makes frames (not a sync stream, not KiNET).
+    pub(crate) fn has_frames(&self) -> bool {
+        matches!(self.key.kind.name, "sacn/data" | "artnet/ArtDmx" | "ddp/display" | "bigpacket/chunk")
+    }
+
+    /// True when the source port was never seen in this stream, the first one aside.
+    pub(crate) fn new_port(&mut self, port: u16) -> bool {
+        if self.ports.contains(&port) {
+            return false;
+        }
+        if self.ports.len() >= PORTS_MAX {
+            return false;
+        }
+        self.ports.push(port);
+        self.ports.len() > 1
+    }
+
+    /// Remembers what the contract lists per stream, bounded.
+    pub(crate) fn note(&mut self, pdu: &Pdu<'_>) {
+        keep(&mut self.priorities, pdu.priority);
+        keep(&mut self.start_codes, pdu.start_code);
+        if pdu.sync != 0 {
+            keep(&mut self.syncs, pdu.sync);
+        }
+        self.octets = (self.octets.0.min(pdu.data_length), self.octets.1.max(pdu.data_length));
+        self.levels += u64::from(pdu.start_code == 0 && pdu.marks.has(Marks::DATA));
+        self.last_priority = pdu.priority;
+        self.last_preview = pdu.marks.has(Marks::PREVIEW);
+    }
+
+    /// Notes a torn frame of the stream.
+    pub(crate) fn tear(&mut self, frame: i64) {
+        if self.torn.len() < 4096 {
+            self.torn.insert(frame);
+        } else {
+            self.torn_more += 1;
+        }
+    }
+}
+
+fn keep<T: Ord>(set: &mut BTreeSet<T>, value: T) {
+    if set.len() < 8 {
+        set.insert(value);
+    }
+}

@@ -1,0 +1,326 @@
+//! Rules that only the whole run can answer: rates, synchronization, identities, discovery, push, the capture.
+
+use super::findings::Place;
+use super::flow::Flow;
+use super::model::Unit;
+use super::spread::rate_mhz;
+use super::{Verifier, rules};
+use crate::{Protocol, Rule, Severity};
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, Ipv4Addr};
+
+/// CIDs that products share on every installation (reference 5, row 2): no sign of a copied identity.
+const SHARED_CIDS: [[u8; 10]; 2] =
+    [*b"FALCON FPP", [0xc0, 0xde, 0x00, 0x80, 0xc6, 0x9b, 0x11, 0xe0, 0x95, 0x72]];
+
+fn rule(code: &str) -> Option<&'static Rule> {
+    crate::registry::rule(code)
+}
+
+fn start(f: &Flow) -> Place {
+    Place { stream: Some(f.index), packet: 0, stamp: f.first_stamp }
+}
+
+impl Verifier {
+    pub(crate) fn end_rules(&mut self) {
+        self.rates();
+        self.unnumbered();
+        self.synchronization();
+        self.identities();
+        self.discovery();
+        self.pushes();
+        self.capture();
+    }
+
+    fn rates(&mut self) {
+        for f in self.flows.iter().filter(|f| matches!(f.key.kind.name, "sacn/data" | "artnet/ArtDmx")) {
+            let most = dmx_limit_mhz(f.octets.0.min(f.octets.1));
+            let rate = rate_mhz(f.levels.saturating_sub(1), f.active_ns);
+            if f.levels < 50 || rate * 100 <= most * 101 {
+                continue;
+            }
+            let found = self.shared.findings.add(rules::TIME_RATE, Severity::Warning, start(f), 0, || {
+                let slots = f.octets.0.min(f.octets.1);
+                format!("{} Hz with {slots} slots; DMX512 carries at most {} Hz", hertz(rate), hertz(most))
+            });
+            if let Some(found) = found {
+                found.expected = format!("at most {} Hz", hertz(most));
+                found.got = format!("{} Hz", hertz(rate));
+                found.count = f.levels;
+            }
+        }
+    }
+
+    /// Single datagrams without a number in a stream that counts.
+    fn unnumbered(&mut self) {
+        let counting = |f: &&Flow| f.unnumbered > 0 && f.model.is_some_and(|m| m.unit != Unit::Nothing);
+        for f in self.flows.iter().filter(counting) {
+            let text = || {
+                format!(
+                    "{} of {} datagrams carry no number: a loss beside them cannot be told",
+                    f.unnumbered, f.datagrams
+                )
+            };
+            self.shared
+                .findings
+                .add(rules::SEQ_UNUSED, Severity::Info, start(f), 1, text)
+                .map(|found| found.count = f.unnumbered);
+        }
+    }
+
+    fn synchronization(&mut self) {
+        let synced: BTreeSet<u32> =
+            self.flows.iter().filter(|f| f.key.kind.name == "sacn/sync").map(|f| f.key.stream).collect();
+        let mut wanted = BTreeSet::new();
+        for f in self.flows.iter().filter(|f| f.key.kind.name == "sacn/data") {
+            wanted.extend(f.syncs.iter().map(|s| u32::from(*s)));
+            for sync in f.syncs.iter().filter(|s| !synced.contains(&u32::from(**s))) {
+                self.shared.findings.add(rules::SYNC_MISSING, Severity::Warning, start(f), 1, || {
+                    format!(
+                        "data waits for synchronization on {sync}, and none was seen at this capture point"
+                    )
+                });
+            }
+        }
+        for f in
+            self.flows.iter().filter(|f| f.key.kind.name == "sacn/sync" && !wanted.contains(&f.key.stream))
+        {
+            self.shared.findings.add(rules::SYNC_ORPHAN, Severity::Warning, start(f), 0, || {
+                format!(
+                    "{} synchronization packets on {}, but no data asks for them",
+                    f.datagrams, f.key.stream
+                )
+            });
+        }
+        self.art_sync();
+    }
+
+    fn art_sync(&mut self) {
+        let Some(a13) = rule("ARTNET-A13") else { return };
+        let senders: BTreeSet<IpAddr> =
+            self.flows.iter().filter(|f| f.key.kind.name == "artnet/ArtDmx").map(|f| f.key.source).collect();
+        for f in self.flows.iter().filter(|f| f.key.kind.name == "artnet/ArtSync") {
+            if !senders.contains(&f.key.source) {
+                self.shared.findings.add(a13, Severity::Warning, start(f), 0, || {
+                    "ArtSync from an address that sends no ArtDmx: nodes ignore it".to_owned()
+                });
+            } else if f.longest_ns > 4 * crate::time::SECOND {
+                self.shared.findings.add(a13, Severity::Warning, start(f), 1, || {
+                    "ArtSync stayed away for over 4 s: nodes fall back to immediate output".to_owned()
+                });
+            }
+            let unicast = |a: &IpAddr| matches!(a, IpAddr::V4(v4) if v4.octets()[3] != 255 && !v4.is_multicast() && !is_any(*v4));
+            if f.destinations.iter().any(|d| unicast(&d.address.ip())) {
+                self.shared.findings.add(a13, Severity::Warning, start(f), 2, || {
+                    "ArtSync is sent to single addresses; it is meant to be broadcast".to_owned()
+                });
+            }
+        }
+    }
+
+    fn identities(&mut self) {
+        let Some(s31) = rule("SACN-S31") else { return };
+        let mut hosts: BTreeMap<[u8; 16], BTreeMap<IpAddr, usize>> = BTreeMap::new();
+        for f in &self.flows {
+            if let Some(cid) = f.sender {
+                hosts.entry(cid).or_default().entry(f.key.source).or_insert(f.index);
+            }
+        }
+        for (cid, by_host) in hosts.iter().filter(|(_, by_host)| by_host.len() > 1) {
+            let shared = SHARED_CIDS.iter().any(|known| cid.starts_with(known));
+            let severity = if shared { Severity::Info } else { Severity::Warning };
+            let Some(flow) = by_host.values().max().map(|i| &self.flows[*i]) else { continue };
+            self.shared.findings.add(s31, severity, start(flow), 0, || {
+                let list: Vec<String> = by_host.keys().take(8).map(ToString::to_string).collect();
+                format!(
+                    "CID {} is used by {} hosts: {}",
+                    super::finish::uuid(*cid),
+                    by_host.len(),
+                    list.join(", ")
+                )
+            });
+        }
+    }
+
+    fn discovery(&mut self) {
+        let Some(s44) = rule("SACN-S44") else { return };
+        for ((source, cid), list) in &self.discovered {
+            let of = |f: &&Flow| f.key.source == *source && f.sender == Some(*cid);
+            let sent: BTreeSet<u16> =
+                self.flows.iter().filter(of).filter_map(|f| u16::try_from(f.key.stream).ok()).collect();
+            let unseen: Vec<u16> = list.difference(&sent).copied().collect();
+            let unlisted: Vec<u16> = sent.difference(list).copied().collect();
+            if unseen.is_empty() && unlisted.is_empty() {
+                continue;
+            }
+            let stream = self.flows.iter().find(of).map(|f| f.index);
+            let place = Place { stream, packet: 0, stamp: 0 };
+            self.shared.findings.add(s44, Severity::Info, place, 0, || {
+                format!(
+                    "discovery of {source} lists {} universes; listed but not seen here: {}; seen but not listed: {}",
+                    list.len(),
+                    some(&unseen),
+                    some(&unlisted)
+                )
+            });
+        }
+    }
+
+    fn pushes(&mut self) {
+        let Some(d13) = rule("DDP-D13") else { return };
+        for f in self.flows.iter().filter(|f| f.protocol() == Protocol::Ddp) {
+            for c in &f.chunks {
+                let frames = c.with_end + c.without_end;
+                let mut tell = |variant, text: &str| {
+                    self.shared.findings.add(d13, Severity::Warning, start(f), variant, || text.to_owned());
+                };
+                if frames >= 8 && c.ends == 0 {
+                    tell(0, "no push in any frame: displays that wait for it stay frozen");
+                }
+                if c.early_end > 0 && c.chunks > 1 {
+                    tell(1, "push before the end of the frame: displays show a torn picture");
+                }
+            }
+        }
+    }
+
+    fn capture(&mut self) {
+        let findings = &mut self.shared.findings;
+        let at =
+            |first: Option<(u64, i64)>| first.map(|(packet, stamp)| Place { stream: None, packet, stamp });
+        if let Some(place) = at(self.first_copy) {
+            let n = self.counts.capture_duplicates;
+            let text =
+                || format!("{n} datagrams stand twice in the capture (same IP id within 5 ms): removed");
+            findings.add(rules::CAP_DUPLICATE, Severity::Info, place, 0, text).map(|f| f.count = n);
+        }
+        if let Some(place) = at(self.first_cut) {
+            let n = self.counts.cut;
+            let text = || format!("{n} datagrams were cut by the capture's snap length");
+            findings.add(rules::CAP_TRUNCATED, Severity::Info, place, 0, text).map(|f| f.count = n);
+        }
+        if let Some(place) = at(self.first_fragment) {
+            let n = self.counts.fragmented;
+            let text = || format!("{n} datagrams travelled as IP fragments");
+            findings.add(rules::CAP_FRAGMENT, Severity::Info, place, 0, text).map(|f| f.count = n);
+        }
+        for s in self
+            .shared
+            .sources
+            .list
+            .iter()
+            .filter(|s| s.bad > 0 && s.bad * 20 > s.good.max(20) || s.bad > 0 && s.good == 0)
+        {
+            let place = Place { stream: None, packet: s.first_bad.0, stamp: s.first_bad.1 };
+            let variant = u32::try_from(s.first_bad.0).unwrap_or(u32::MAX);
+            let text = || {
+                format!(
+                    "{} of {} checksums of {} are wrong: left to the network card of the capturing host, not a wire error",
+                    s.bad,
+                    s.bad + s.good,
+                    s.address
+                )
+            };
+            findings.add(rules::CAP_OFFLOAD, Severity::Info, place, variant, text).map(|f| f.count = s.bad);
+        }
+    }
+
+    /// Marks what was found while the capture itself lost packets.
+    pub(crate) fn blind_times(&mut self) {
+        if self.blind.is_empty() {
+            return;
+        }
+        let total: u64 = self.blind.iter().map(|b| b.dropped).sum();
+        let first = self.blind.first().map_or(0, |b| b.from);
+        let place = Place { stream: None, packet: 0, stamp: first };
+        let text =
+            || format!("the capture itself lost {total} packets; losses of that time are nobody's fault yet");
+        self.shared
+            .findings
+            .add(rules::CAP_DROPPED, Severity::Warning, place, 0, text)
+            .map(|f| f.count = total);
+        let blind = std::mem::take(&mut self.blind);
+        self.shared.findings.taint(|from, to| blind.iter().any(|b| from <= b.to && to >= b.from));
+        self.blind = blind;
+    }
+
+    /// What this capture cannot show, one sentence each.
+    pub(crate) fn limits(&self) -> Vec<String> {
+        let mut limits = Vec::new();
+        let mut say = |text: String| limits.push(text);
+        let data = || self.flows.iter().filter(|f| f.has_frames());
+        let off = data().filter(|f| f.model.is_some_and(|m| m.unit == Unit::Nothing)).count();
+        if off > 0 {
+            say(format!(
+                "{off} streams carry no usable sequence numbers: a datagram lost there can only show as a hole in a frame or a pause."
+            ));
+        }
+        if data().any(|f| f.protocol() == Protocol::Ddp && f.model.is_some_and(|m| m.unit == Unit::Datagram))
+        {
+            say("DDP numbers repeat after 15 or 16 datagrams: longer losses are estimated from position and time, `lost_min` is what is proven.".to_owned());
+        }
+        if data().next().is_some() {
+            say("Datagrams lost after the last one of a stream leave no trace in a capture.".to_owned());
+            say("Without the sender's own record a loss upstream of the capture point is `unknown`: device or network.".to_owned());
+        }
+        if !self.blind.is_empty() {
+            say("The capture itself lost packets: findings marked tainted cannot be held against anybody."
+                .to_owned());
+        }
+        if self.counts.cut > 0 {
+            say("Datagrams were cut by the snap length: contents and checksums beyond the cut were not checked.".to_owned());
+        }
+        if self.unfollowed > 0 {
+            say(format!(
+                "{} datagrams of streams beyond the first {} were counted but not followed.",
+                self.unfollowed,
+                super::STREAMS_MAX
+            ));
+        }
+        if self.shared.findings.dropped() > 0 {
+            say(format!("{} further findings were counted but not listed.", self.shared.findings.dropped()));
+        }
+        if data().next().is_none() && self.flows.is_empty() {
+            say("No stream of lighting data was seen: there is nothing to judge.".to_owned());
+        }
+        limits
+    }
+}
+
+fn is_any(a: Ipv4Addr) -> bool {
+    a.is_broadcast() || a.is_unspecified()
+}
+
+fn some(list: &[u16]) -> String {
+    if list.is_empty() {
+        return "none".to_owned();
+    }
+    let mut text: Vec<String> = list.iter().take(12).map(ToString::to_string).collect();
+    if list.len() > 12 {
+        text.push("…".to_owned());
+    }
+    text.join(", ")
+}
+
+/// Most DMX512 frames per second for a slot count, in thousandths: 92 us break, 12 us mark, 44 us a slot with the
+/// start code, at least 1,204 us in all (E1.11 as derived in the reference, 1.4).
+fn dmx_limit_mhz(slots: u32) -> u64 {
+    let us = (92 + 12 + 44 * (u64::from(slots.min(512)) + 1)).max(1204);
+    1_000_000_000 / us
+}
+
+fn hertz(mhz: u64) -> String {
+    let tenths = (mhz + 50) / 100;
+    format!("{}.{}", tenths / 10, tenths % 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dmx_limits_are_those_of_the_reference() {
+        let hz = [512, 510, 480, 375, 360, 24].map(|slots| hertz(dmx_limit_mhz(slots)));
+        assert_eq!(hz, ["44.1", "44.3", "47.0", "60.1", "62.6", "830.6"]);
+    }
+}

@@ -1,0 +1,205 @@
+//! Numbering models: how a sender counts. Inferred per stream from its first datagrams, then locked.
+//!
+//! Sources: `reference` sections 1.6 (sACN), 2.3 (DDP dialects), 3 (Art-Net), 7.1 (BigPacket).
+
+use super::observation::Observation;
+use crate::{Marks, Protocol};
+
+/// What one number counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unit {
+    /// Every datagram has its own number.
+    Datagram,
+    /// All datagrams of a frame share one.
+    Frame,
+    /// There is no usable number.
+    Nothing,
+}
+
+/// How a stream is numbered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Model {
+    /// Unit of one step.
+    pub unit: Unit,
+    /// Numbers in a cycle.
+    pub cycle: u64,
+    /// First number of a cycle on the wire.
+    pub first: u32,
+    /// Step between neighbours; above 1 when several streams share the counter.
+    pub step: u32,
+    /// How far behind the newest number a datagram still counts as late.
+    pub window: u32,
+    /// Destinations have counters of their own.
+    pub per_destination: bool,
+    /// 16 was written where 0 or 1 belongs (DDP 1..16).
+    pub sixteen: bool,
+    /// Numbers on the wire never change although the field is used.
+    pub stuck: bool,
+}
+
+impl Model {
+    /// The model a protocol's text prescribes.
+    pub(crate) fn prescribed(protocol: Protocol) -> Model {
+        let model = |unit, cycle, first, window| Model {
+            unit,
+            cycle,
+            first,
+            step: 1,
+            window,
+            per_destination: false,
+            sixteen: false,
+            stuck: false,
+        };
+        match protocol {
+            Protocol::Sacn => model(Unit::Datagram, 256, 0, 19),
+            Protocol::Ddp => model(Unit::Datagram, 15, 1, 7),
+            Protocol::ArtNet => model(Unit::Datagram, 255, 1, 126),
+            Protocol::BigPacket => model(Unit::Frame, 1 << 32, 0, 100),
+            Protocol::Kinet => model(Unit::Nothing, 1, 0, 0),
+        }
+    }
+
+    fn nothing(self) -> Model {
+        Model { unit: Unit::Nothing, ..self }
+    }
+
+    /// Position of a number in its cycle; `None` for a value that means "not numbered".
+    #[inline]
+    pub(crate) fn place(&self, raw: u32) -> Option<u64> {
+        let place = u64::from(raw.checked_sub(self.first)?);
+        Some(place % self.cycle)
+    }
+
+    /// The name in reports.
+    pub(crate) fn label(&self, protocol: Protocol) -> String {
+        let mut label = match self.unit {
+            Unit::Nothing if self.stuck => "stuck: the number never changes".to_owned(),
+            Unit::Nothing if protocol == Protocol::Kinet => "not judged".to_owned(),
+            Unit::Nothing => "unused".to_owned(),
+            Unit::Datagram => format!("per-datagram {}", self.range()),
+            Unit::Frame => format!("per-frame {}", self.range()),
+        };
+        if self.unit != Unit::Nothing && self.step > 1 {
+            label.push_str(&format!(", step {} (counter shared by several streams)", self.step));
+        }
+        if self.per_destination {
+            label.push_str(", per destination");
+        }
+        label
+    }
+
+    fn range(&self) -> String {
+        if self.sixteen {
+            return "1..16".to_owned();
+        }
+        format!("{}..{}", self.first, u64::from(self.first) + self.cycle - 1)
+    }
+}
+
+/// Observations after which an undisturbed stream is locked early.
+pub(crate) fn enough(protocol: Protocol) -> usize {
+    match protocol {
+        Protocol::Sacn | Protocol::ArtNet => 16,
+        Protocol::Ddp => 40,
+        Protocol::BigPacket | Protocol::Kinet => 1,
+    }
+}
+
+/// Observations after which the model is locked whatever was seen.
+pub(crate) const AT_MOST: usize = 128;
+
+/// Infers the model from a stream's first observations, in arrival order.
+pub(crate) fn infer(protocol: Protocol, seen: &[Observation]) -> Model {
+    let base = Model::prescribed(protocol);
+    if matches!(protocol, Protocol::BigPacket | Protocol::Kinet) {
+        return base;
+    }
+    let numbered: Vec<&Observation> = seen.iter().filter(|o| o.counts()).collect();
+    let off = numbered.iter().filter(|o| o.marks.has(Marks::SEQUENCE_OFF)).count();
+    if !numbered.is_empty() && off * 10 >= numbered.len() * 9 {
+        return base.nothing();
+    }
+    let model = match protocol {
+        Protocol::Ddp => ddp(base, &numbered),
+        Protocol::ArtNet => artnet(base, &numbered),
+        _ => base,
+    };
+    let model = stuck(model, &numbered);
+    let model = scope(model, &numbered);
+    stepped(model, &numbered)
+}
+
+fn stuck(model: Model, seen: &[&Observation]) -> Model {
+    let same = seen.len() >= 8 && seen.windows(2).all(|w| w[0].raw == w[1].raw);
+    if same && model.unit == Unit::Datagram { Model { stuck: true, ..model.nothing() } } else { model }
+}
+
+/// 1..15, 0..15, 1..16, or one number a frame.
+fn ddp(base: Model, seen: &[&Observation]) -> Model {
+    let inside = |w: &&[&Observation]| !w[0].marks.has(Marks::PUSH) && w[1].offset > w[0].offset;
+    let pairs = || seen.windows(2).filter(inside);
+    let same = pairs().filter(|w| w[0].raw == w[1].raw).count();
+    if same >= 3 && same * 10 >= pairs().count() * 7 {
+        let zero = seen.iter().any(|o| o.raw == 0);
+        let (cycle, first) = if zero { (16, 0) } else { (15, 1) };
+        return Model { unit: Unit::Frame, cycle, first, ..base };
+    }
+    if seen.iter().any(|o| o.raw == 16) {
+        return Model { cycle: 16, first: 0, sixteen: true, ..base };
+    }
+    let zeros = seen.iter().filter(|o| o.raw == 0).count();
+    let wraps =
+        seen.windows(2).filter(|w| (w[0].raw, w[1].raw) == (15, 0) || (w[0].raw, w[1].raw) == (0, 1)).count();
+    if zeros > 0 && wraps >= zeros { Model { cycle: 16, first: 0, ..base } } else { base }
+}
+
+fn artnet(base: Model, seen: &[&Observation]) -> Model {
+    if seen.windows(2).any(|w| (w[0].raw, w[1].raw) == (255, 0)) {
+        return Model { cycle: 256, first: 0, ..base };
+    }
+    base
+}
+
+/// Steps of one, counted over neighbours of the whole stream or of each destination.
+fn score(model: Model, seen: &[&Observation], split: bool) -> usize {
+    let mut last = [None; 256];
+    let mut good = 0;
+    for o in seen {
+        let Some(place) = model.place(o.raw) else { continue };
+        let slot = &mut last[if split { usize::from(o.dest) } else { 0 }];
+        if let Some(before) = *slot {
+            let step = (place + model.cycle - before) % model.cycle;
+            good += usize::from(step == 1 || (model.unit == Unit::Frame && step == 0));
+        }
+        *slot = Some(place);
+    }
+    good
+}
+
+fn scope(model: Model, seen: &[&Observation]) -> Model {
+    let several = seen.iter().any(|o| o.dest != seen[0].dest);
+    if several && model.unit != Unit::Nothing && score(model, seen, true) > score(model, seen, false) {
+        return Model { per_destination: true, ..model };
+    }
+    model
+}
+
+/// A constant step above one: one counter shared by several streams.
+fn stepped(model: Model, seen: &[&Observation]) -> Model {
+    if model.unit != Unit::Datagram || model.per_destination || seen.len() < 9 {
+        return model;
+    }
+    let places: Vec<u64> = seen.iter().filter_map(|o| model.place(o.raw)).collect();
+    let steps: Vec<u64> = places.windows(2).map(|w| (w[1] + model.cycle - w[0]) % model.cycle).collect();
+    let Some(&mid) = steps.first() else { return model };
+    let mode = steps
+        .iter()
+        .copied()
+        .max_by_key(|s| (steps.iter().filter(|t| *t == s).count(), *s == mid))
+        .unwrap_or(1);
+    let share = steps.iter().filter(|s| **s == mode).count();
+    if mode > 1 && mode <= model.cycle / 2 && share * 10 >= steps.len() * 8 {
+        return Model { step: u32::try_from(mode).unwrap_or(1), ..model };
+    }
+    model
+}

@@ -1,0 +1,334 @@
+//! One output: the frames of a logical device, their tears, causes, sync outcomes and times.
+
+use super::account::{CauseAccount, FrameAccount, Spread, SyncAccount};
+use super::cadence::Cadence;
+use super::spread::Gauge;
+use crate::time::{MS, SECOND};
+use crate::{Cid, Protocol};
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+/// Most torn frames remembered by number; further ones are counted only.
+const TEARS_MAX: usize = 8192;
+/// A repeat after a pause of at least this long is a keep-alive (E1.31 6.6.2: 800..1000 ms).
+const KEEP_ALIVE: i64 = 700 * MS;
+/// Unchanged content for longer than this while sending is frozen.
+const FROZEN_AFTER: i64 = SECOND;
+/// Repeats that a frozen output must at least have sent.
+const FROZEN_REPEATS: u64 = 10;
+/// Before a period is known, a stream seen for the first time after this long a pause begins a new frame.
+const FIRST_PAUSE: i64 = 3 * MS;
+
+/// A frame with a hole.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tear {
+    /// First stream concerned.
+    pub flow: usize,
+    /// Datagrams missing.
+    pub missing: u64,
+    /// The end of the frame is among them.
+    pub end: bool,
+    /// Record and stamp at which it was noticed.
+    pub place: (u64, i64),
+}
+
+/// What makes several streams one output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct OutputKey {
+    pub protocol: Protocol,
+    pub source: IpAddr,
+    pub sender: Option<Cid>,
+    /// Stream and destination index where every stream is an output of its own.
+    pub alone: Option<(usize, u8)>,
+}
+
+/// The frame being put together.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Current {
+    pub number: i64,
+    pub start: i64,
+    pub start_stamp: i64,
+    pub last: i64,
+    pub packet: u64,
+    /// Datagrams in it.
+    pub datagrams: u32,
+    /// Data octets in it.
+    pub octets: u64,
+    /// Order-independent sum of the content.
+    pub content: u64,
+    /// A stream of it carried other data than the time before.
+    pub changed: bool,
+    /// Carried a goodbye.
+    pub goodbye: bool,
+    /// First of a session that is not the first.
+    pub restart: bool,
+    /// A sync packet closed it.
+    pub closed: bool,
+}
+
+/// One output.
+#[derive(Debug)]
+pub(crate) struct Output {
+    pub key: OutputKey,
+    /// Streams, in order of appearance.
+    pub flows: Vec<usize>,
+    /// Frame being put together.
+    pub current: Option<Current>,
+    /// Period of frame starts.
+    pub cadence: Cadence,
+    /// Torn frames by raw number.
+    pub tears: BTreeMap<i64, Tear>,
+    /// Torn frames beyond the bound.
+    pub tears_more: u64,
+    /// Sync outcomes.
+    pub sync: SyncAccount,
+    /// Causes.
+    pub causes: CauseAccount,
+    interval: Gauge,
+    spread: Gauge,
+    /// How many frames had so many datagrams.
+    sizes: BTreeMap<u32, u64>,
+    octet_sizes: BTreeMap<u64, u64>,
+    /// Datagrams in raw frame 0.
+    pub first_size: u32,
+    before: Option<(i64, i64)>,
+    before_content: u64,
+    changed_at: i64,
+    repeats: u64,
+    frozen: bool,
+    /// Data asks for synchronization, or ArtSync was seen.
+    pub synced: bool,
+    /// Datagrams declared by a rig; 0 = not declared.
+    pub declared: u32,
+    /// The last closed frame repeated the one before.
+    pub repeating: bool,
+    /// Streams of it have no usable numbers.
+    pub unnumbered: bool,
+}
+
+/// What closing a frame brought to light.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Closed {
+    /// Content has been unchanged for over a second while sending; told once a time.
+    pub froze: bool,
+}
+
+impl Output {
+    /// An output that has seen nothing.
+    pub(crate) fn new(key: OutputKey) -> Output {
+        Output {
+            key,
+            flows: Vec::new(),
+            current: None,
+            cadence: Cadence::default(),
+            tears: BTreeMap::new(),
+            tears_more: 0,
+            sync: SyncAccount::default(),
+            causes: CauseAccount::default(),
+            interval: Gauge::default(),
+            spread: Gauge::default(),
+            sizes: BTreeMap::new(),
+            octet_sizes: BTreeMap::new(),
+            first_size: 0,
+            before: None,
+            before_content: 0,
+            changed_at: i64::MIN,
+            repeats: 0,
+            frozen: false,
+            synced: false,
+            declared: 0,
+            repeating: false,
+            unnumbered: false,
+        }
+    }
+
+    /// Frame number for a datagram of a stream last seen in frame `last_frame`, `ahead` numbers later
+    /// (`None`: no numbers). Says whether a new frame has to begin.
+    pub(crate) fn choose(&mut self, at: i64, last_frame: Option<i64>, ahead: Option<i64>) -> (i64, bool) {
+        let period = self.cadence.steady();
+        let Some(current) = self.current else { return (0, true) };
+        let next = current.number + 1;
+        let pause = at - current.last;
+        let long_pause = period.map_or(last_frame.is_none() && pause > FIRST_PAUSE, |p| pause > p / 2);
+        let twice = last_frame == Some(current.number);
+        let by_rule =
+            if twice || current.closed || long_pause { (next, true) } else { (current.number, false) };
+        let (Some(last), Some(ahead)) = (last_frame, ahead) else { return by_rule };
+        let target = last.saturating_add(ahead);
+        if target == current.number && !current.closed {
+            return (current.number, false);
+        }
+        let half = period.is_none_or(|p| (at - current.start) * 2 >= p);
+        if target == next && (ahead == 1 || half) {
+            return (next, true);
+        }
+        let by_time = period.map(|p| current.number + super::cadence::nearest(at - current.start, p));
+        if ahead > 1 && target > next && by_time.is_some_and(|t| (t - target).abs() <= ahead / 16) {
+            return (target, true);
+        }
+        by_rule
+    }
+
+    /// Begins frame `number`, closing the one before.
+    pub(crate) fn begin(&mut self, number: i64, at: i64, stamp: i64, packet: u64) -> Closed {
+        let closed = self.close();
+        self.current =
+            Some(Current { number, start: at, start_stamp: stamp, last: at, packet, ..Current::default() });
+        closed
+    }
+
+    /// Closes the frame being put together, if any.
+    pub(crate) fn close(&mut self) -> Closed {
+        let Some(c) = self.current.take() else { return Closed::default() };
+        self.sizes_add(c);
+        if let Some((number, start)) = self.before
+            && number + 1 == c.number
+        {
+            self.interval.add(c.start - start);
+            self.cadence.add(c.start - start);
+        }
+        self.spread.add((c.last - c.start).max(1));
+        if self.synced && !c.closed {
+            if self.whole(c.datagrams) { self.sync.all_data += 1 } else { self.sync.timeout += 1 }
+        }
+        let pause = self.before.map_or(0, |(_, start)| c.start - start);
+        self.before = Some((c.number, c.start));
+        self.cause(&c, pause)
+    }
+
+    fn sizes_add(&mut self, c: Current) {
+        if c.number == 0 {
+            self.first_size = c.datagrams;
+        }
+        if self.sizes.len() < 4096 || self.sizes.contains_key(&c.datagrams) {
+            *self.sizes.entry(c.datagrams).or_default() += 1;
+        }
+        if self.octet_sizes.len() < 4096 || self.octet_sizes.contains_key(&c.octets) {
+            *self.octet_sizes.entry(c.octets).or_default() += 1;
+        }
+    }
+
+    fn cause(&mut self, c: &Current, pause: i64) -> Closed {
+        let same = !c.changed && self.changed_at != i64::MIN;
+        self.before_content = c.content;
+        self.repeating = same;
+        if c.goodbye {
+            self.causes.goodbye += 1;
+        } else if c.restart {
+            self.causes.restart += 1;
+        } else if !same {
+            self.causes.changed += 1;
+        } else if pause >= KEEP_ALIVE {
+            self.causes.keep_alive += 1;
+        } else {
+            self.causes.repeat += 1;
+        }
+        if !same || c.goodbye {
+            self.changed_at = c.start;
+            self.repeats = 0;
+            self.frozen = false;
+            return Closed::default();
+        }
+        self.repeats += 1;
+        let frozen = c.start - self.changed_at > FROZEN_AFTER && self.repeats >= FROZEN_REPEATS;
+        let froze = frozen && !self.frozen;
+        self.frozen |= frozen;
+        Closed { froze }
+    }
+
+    /// Content of the frame before, for outputs that compare whole frames.
+    pub(crate) fn before_content(&self) -> u64 {
+        self.before_content
+    }
+
+    /// A sync packet for this output.
+    pub(crate) fn on_sync(&mut self) {
+        self.synced = true;
+        let Some(mut c) = self.current else { return };
+        if c.closed {
+            self.causes.sync_only += 1;
+            return;
+        }
+        if self.whole(c.datagrams) {
+            self.sync.explicit += 1
+        } else {
+            self.sync.missed += 1
+        }
+        c.closed = true;
+        self.current = Some(c);
+    }
+
+    /// Usual number of datagrams in a frame, when one number makes up most frames.
+    pub(crate) fn usual_size(&self) -> Option<u32> {
+        if self.declared > 0 {
+            return Some(self.declared);
+        }
+        usual(&self.sizes)
+    }
+
+    /// Usual number of datagrams as seen, whatever a rig declares.
+    pub(crate) fn learned_size(&self) -> Option<u32> {
+        usual(&self.sizes)
+    }
+
+    /// Number of datagrams that nine of ten frames have, once sixteen were seen: the shape an output keeps to.
+    pub(crate) fn strict_size(&self) -> Option<u32> {
+        if self.declared > 0 {
+            return Some(self.declared);
+        }
+        let total: u64 = self.sizes.values().sum();
+        let (size, n) = self.sizes.iter().max_by_key(|(_, n)| **n)?;
+        (total >= 16 && n * 10 >= total * 9).then_some(*size)
+    }
+
+    /// Usual number of octets in a frame.
+    pub(crate) fn usual_octets(&self) -> Option<u64> {
+        usual(&self.octet_sizes)
+    }
+
+    fn whole(&self, datagrams: u32) -> bool {
+        self.usual_size().is_none_or(|n| datagrams >= n)
+    }
+
+    /// Notes that frame `number` lacks a datagram.
+    pub(crate) fn tear(&mut self, number: i64, flow: usize, end: bool, place: (u64, i64)) {
+        if let Some(t) = self.tears.get_mut(&number) {
+            t.missing += 1;
+            t.end |= end;
+        } else if self.tears.len() < TEARS_MAX {
+            self.tears.insert(number, Tear { flow, missing: 1, end, place });
+        } else {
+            self.tears_more += 1;
+        }
+    }
+
+    /// Forgets where the frame before began: the capture clock leapt.
+    pub(crate) fn forget_time(&mut self) {
+        self.before = None;
+    }
+
+    /// Frame counts between the raw numbers `base` and `end` (excluded).
+    pub(crate) fn frames(&self, base: i64, end: i64) -> FrameAccount {
+        let seen = u64::try_from(end - base).unwrap_or(0);
+        let inside = || self.tears.range(base..end.max(base)).map(|(_, t)| t);
+        let unterminated = inside().filter(|t| t.end).count() as u64;
+        let torn = inside().count() as u64 - unterminated + self.tears_more;
+        FrameAccount { seen, complete: seen.saturating_sub(torn + unterminated), torn, unterminated }
+    }
+
+    /// Interval and spread of the frames.
+    pub(crate) fn times(&self) -> (Spread, Spread) {
+        (self.interval.spread(), self.spread.spread())
+    }
+
+    /// Mean frame rate in thousandths of a hertz.
+    pub(crate) fn rate_mhz(&self) -> u64 {
+        self.interval.rate_mhz()
+    }
+}
+
+fn usual<K: Copy + Ord>(sizes: &BTreeMap<K, u64>) -> Option<K> {
+    let total: u64 = sizes.values().sum();
+    let (size, n) = sizes.iter().max_by_key(|(_, n)| **n)?;
+    (total >= 3 && n * 10 >= total * 6).then_some(*size)
+}

@@ -1,0 +1,571 @@
+//! What a datagram means for its stream: numbering, losses and their owners, frames, pauses.
+
+use super::account::Owners;
+use super::cadence::nearest;
+use super::chunks::{Chunks, Seat};
+use super::findings::{FRAMES_MAX, Findings, Place as At};
+use super::flow::{Episode, Flow};
+use super::model::{self, Model, Unit};
+use super::observation::Observation;
+use super::output::{Output, OutputKey};
+use super::rules;
+use super::sequence::{Gap, Lane, Place, Step};
+use super::sources::Sources;
+use crate::time::MS;
+use crate::{Marks, Protocol, Severity};
+
+/// Gaps of a stream no further apart than this are one episode.
+const EPISODE: i64 = 100 * MS;
+/// Torn frames remembered per episode.
+const TEARS_MAX: usize = 1024;
+
+/// Everything streams share.
+#[derive(Debug, Default)]
+pub(crate) struct Shared {
+    pub outputs: Vec<Output>,
+    pub findings: Findings,
+    pub sources: Sources,
+}
+
+/// Takes an observation: held back until the numbering is known, judged at once afterwards.
+pub(crate) fn take(flow: &mut Flow, o: Observation, shared: &mut Shared) {
+    if flow.model.is_some() {
+        settle(flow, &o, shared);
+        return;
+    }
+    flow.waiting.push(o);
+    let n = flow.waiting.len();
+    let protocol = flow.protocol();
+    if n >= model::AT_MOST || (n >= model::enough(protocol) && undisturbed(flow)) {
+        lock(flow, shared);
+    }
+}
+
+/// Every step among the waiting is what the prescribed model expects.
+fn undisturbed(flow: &Flow) -> bool {
+    let model = model::infer(flow.protocol(), &flow.waiting);
+    if flow.protocol() == Protocol::BigPacket || model.unit != Unit::Datagram {
+        return true;
+    }
+    let mut last: Option<u64> = None;
+    flow.waiting.iter().filter_map(|o| model.place(o.raw)).all(|p| {
+        let good = last.is_none_or(|l| (l + 1) % model.cycle == p);
+        last = Some(p);
+        good
+    })
+}
+
+/// Infers the model, then judges all that waited.
+pub(crate) fn lock(flow: &mut Flow, shared: &mut Shared) {
+    let waiting = std::mem::take(&mut flow.waiting);
+    let model = model::infer(flow.protocol(), &waiting);
+    tell_model(flow, &model, &waiting, shared);
+    flow.model = Some(model);
+    if flow.chunked() {
+        for dest in 0..flow.destinations.len().max(1) {
+            add_chunks(flow, dest, &waiting, shared);
+        }
+    }
+    for o in &waiting {
+        settle(flow, o, shared);
+    }
+}
+
+fn add_chunks(flow: &mut Flow, dest: usize, seen: &[Observation], shared: &mut Shared) {
+    let key = OutputKey {
+        protocol: flow.protocol(),
+        source: flow.source.ip(),
+        sender: flow.sender,
+        alone: Some((flow.index, u8::try_from(dest).unwrap_or(u8::MAX))),
+    };
+    let mut output = Output::new(key);
+    output.flows.push(flow.index);
+    shared.outputs.push(output);
+    let index = shared.outputs.len() - 1;
+    flow.output.get_or_insert(index);
+    let own: Vec<Observation> = seen.iter().filter(|o| usize::from(o.dest) == dest).copied().collect();
+    flow.chunks.push(Chunks::new(index, &own));
+}
+
+fn at(flow: &Flow, o: &Observation) -> At {
+    At { stream: Some(flow.index), packet: o.packet, stamp: o.stamp }
+}
+
+fn tell_model(flow: &mut Flow, model: &Model, seen: &[Observation], shared: &mut Shared) {
+    let Some(first) = seen.first() else { return };
+    let place = at(flow, first);
+    let findings = &mut shared.findings;
+    if model.unit == Unit::Nothing && flow.protocol() != Protocol::Kinet && flow.has_frames() {
+        let text = if model.stuck {
+            "the sequence number never changes"
+        } else {
+            "the sequence field is unused or disabled"
+        };
+        findings.add(rules::SEQ_UNUSED, Severity::Info, place, 0, || {
+            format!("{text}: loss cannot be told from the counter")
+        });
+    }
+    if model.unit != Unit::Nothing
+        && model.first == 0
+        && matches!(flow.protocol(), Protocol::Ddp | Protocol::ArtNet)
+    {
+        let cycle = if model.sixteen { "1..16".to_owned() } else { format!("0..{}", model.cycle - 1) };
+        findings.add(rules::SEQ_DIALECT, Severity::Warning, place, 0, || {
+            format!("the cycle is {cycle}: it includes the value that means \"not used\"")
+        });
+    }
+    if model.step > 1 {
+        let step = model.step;
+        shared_counter(flow, place, findings, || {
+            format!(
+                "every datagram is {step} numbers ahead of the one before: one counter for {step} streams"
+            )
+        });
+    }
+    let several = flow.destinations.len() > 1;
+    if several && !model.per_destination && model.unit == Unit::Datagram && flow.protocol() != Protocol::Sacn
+    {
+        let n = flow.destinations.len();
+        shared_counter(flow, place, findings, || {
+            format!(
+                "one counter runs over {n} destinations: a receiver of one of them sees gaps that are no loss"
+            )
+        });
+    }
+}
+
+fn shared_counter(flow: &mut Flow, place: At, findings: &mut Findings, text: impl FnOnce() -> String) {
+    if !flow.shared_told {
+        flow.shared_told = true;
+        findings.add(rules::SEQ_SHARED, Severity::Warning, place, 0, text);
+    }
+}
+
+/// Judges one observation with the model known.
+fn settle(flow: &mut Flow, o: &Observation, shared: &mut Shared) {
+    let Some(model) = flow.model else { return };
+    let dest = usize::from(o.dest);
+    let lane = if model.per_destination { dest } else { 0 };
+    while flow.lanes.len() <= lane {
+        flow.lanes.push(Lane::new(model));
+    }
+    if flow.chunked() {
+        while flow.chunks.len() <= dest {
+            let next = flow.chunks.len();
+            add_chunks(flow, next, std::slice::from_ref(o), shared);
+        }
+        settle_chunk(flow, o, lane, dest, shared);
+    } else {
+        settle_universe(flow, o, lane, shared);
+    }
+    flush(flow, shared, false);
+}
+
+fn settle_universe(flow: &mut Flow, o: &Observation, lane: usize, shared: &mut Shared) {
+    let repeats = flow.repeating || o.hash == flow.hash;
+    let period = flow.cadence.steady();
+    let since = o.at - flow.last_at;
+    let place = Place {
+        chunks: 1,
+        estimate: period.map(|p| nearest(since, p) - 1),
+        too_soon: period.is_some_and(|p| since * 2 < p),
+        repeats,
+        ..Place::default()
+    };
+    if skips_zero(flow, o, lane) {
+        let skipping = Model { cycle: 255, first: 1, ..*flow.lanes[lane].model() };
+        flow.lanes[lane].renumber(skipping, 255);
+        flow.model = Some(skipping);
+        shared.findings.add(rules::SEQ_DIALECT, Severity::Info, at(flow, o), 1, || {
+            "the sender wraps from 255 to 1: it skips zero".to_owned()
+        });
+    }
+    let before = flow.settled;
+    let step = flow.lanes[lane].step(o, &place);
+    match step {
+        Step::InOrder if !o.new_session => pause(flow, o, period, since, shared),
+        Step::Gap(gap) => {
+            let frame = before.map(|(frame, _)| frame);
+            let habit = gap.lost == 1 && o.raw == 1 && at_wrap(flow) && flow.protocol() == Protocol::Sacn;
+            if habit && flow.zero_wrap.is_none() {
+                flow.zero_wrap = Some((*o, gap, frame));
+            } else {
+                lose(flow, o, lane, gap, between(&gap, frame, o.frame), shared);
+            }
+        }
+        _ => {}
+    }
+    if o.raw == 0 && at_wrap(flow) {
+        settle_wrap(flow, lane, shared);
+    }
+    common(flow, o, lane, step, shared);
+    let moved =
+        matches!(step, Step::InOrder | Step::Gap(_) | Step::NotLost(_) | Step::Started | Step::Restart);
+    if moved || step == Step::Unnumbered || flow.lanes[lane].model().unit == Unit::Nothing {
+        if step == Step::InOrder && !o.new_session {
+            flow.cadence.add(since);
+        }
+        flow.repeating = flow.hash == o.hash && before.is_some();
+        flow.hash = o.hash;
+        flow.last_at = o.at;
+        let frame = if o.frame >= 0 { o.frame } else { before.map_or(-1, |(frame, _)| frame) };
+        flow.settled = Some((frame, o.raw));
+    }
+}
+
+/// The habit of wrapping from 255 to 1, once it was seen twice.
+fn skips_zero(flow: &mut Flow, o: &Observation, lane: usize) -> bool {
+    let model = flow.lanes[lane].model();
+    let wraps = flow.protocol() == Protocol::Sacn && model.cycle == 256 && model.step == 1;
+    let second = wraps && o.raw == 1 && at_wrap(flow) && flow.zero_wrap.is_some();
+    if second {
+        // The first wrap looked like a loss of one; it was none.
+        flow.zero_wrap = None;
+    }
+    second
+}
+
+/// The newest number judged is 255.
+fn at_wrap(flow: &Flow) -> bool {
+    flow.settled.map(|(_, raw)| raw) == Some(255)
+}
+
+/// A first wrap from 255 to 1 is a habit or a loss of one: the next wrap, or the end, decides.
+pub(crate) fn settle_wrap(flow: &mut Flow, lane: usize, shared: &mut Shared) {
+    if let Some((o, gap, before)) = flow.zero_wrap.take() {
+        lose(flow, &o, lane, gap, between(&gap, before, o.frame), shared);
+    }
+}
+
+fn between(gap: &Gap, before: Option<i64>, now: i64) -> Vec<(i64, i64, bool)> {
+    let Some(before) = before.filter(|b| *b >= 0 && now >= 0) else { return Vec::new() };
+    let lacking = (now - before - 1).clamp(0, i64::try_from(TEARS_MAX).unwrap_or(0));
+    let lost = i64::try_from(gap.lost).unwrap_or(i64::MAX);
+    (0..lacking.min(lost)).map(|i| (gap.from + i, before + 1 + i, false)).collect()
+}
+
+fn settle_chunk(flow: &mut Flow, o: &Observation, lane: usize, dest: usize, shared: &mut Shared) {
+    if !o.marks.has(Marks::DATA) && o.marks.has(Marks::PUSH) {
+        flow.chunks.iter_mut().for_each(Chunks::end);
+        return;
+    }
+    let several = flow.chunks.len() > 1 && lane == 0 && !flow.model.is_some_and(|m| m.per_destination);
+    let output = flow.chunks[dest].output;
+    let repeats = shared.outputs[output].repeating;
+    let period = flow.chunks[dest].cadence.steady();
+    let seat = flow.chunks[dest].seat(o);
+    let mut place = flow.chunks[dest].place(o, seat, repeats);
+    if several {
+        place.estimate = None;
+    }
+    let chunks = if o.count > 0 { i64::from(o.count) } else { flow.chunks[dest].chunks };
+    let chunks = if chunks > 0 { chunks } else { i64::MAX };
+    let step = flow.lanes[lane].step(o, &place);
+    let lost = match step {
+        Step::Gap(gap) => gap.lost,
+        _ => 0,
+    };
+    if matches!(step, Step::Duplicate { .. } | Step::Late(_) | Step::Old) {
+        common(flow, o, lane, step, shared);
+        return;
+    }
+    let mut tears = Vec::new();
+    let frame = if several {
+        flow.chunks[dest].walk(0, seat, chunks, |_, _| {})
+    } else {
+        let mut number = flow.lanes[lane].highest() - i64::try_from(lost).unwrap_or(0);
+        flow.chunks[dest].walk(lost, seat, chunks, |frame, end| {
+            if tears.len() < TEARS_MAX {
+                tears.push((number, frame, end));
+            }
+            number += 1;
+        })
+    };
+    let fresh = frame != flow.chunks[dest].frame;
+    if fresh && lost == 0 {
+        let since = o.at - flow.chunks[dest].start;
+        if !o.new_session && step == Step::InOrder {
+            pause(flow, o, period, since, shared);
+        }
+    }
+    if fresh {
+        end_of_frame(flow, o, dest, lost, shared);
+    }
+    if let Step::Gap(gap) = step {
+        lose(flow, o, lane, gap, tears, shared);
+    }
+    common(flow, o, lane, step, shared);
+    flow.last_at = o.at;
+    frame_of(flow, o, dest, seat, frame, step, shared);
+}
+
+/// Puts the datagram into the output's frame.
+fn frame_of(
+    flow: &mut Flow,
+    o: &Observation,
+    dest: usize,
+    seat: Seat,
+    frame: i64,
+    step: Step,
+    shared: &mut Shared,
+) {
+    let lost = flow.sequence.lost;
+    let chunks = &mut flow.chunks[dest];
+    let index = chunks.output;
+    chunks.accept(o, seat, frame, lost);
+    let output = &mut shared.outputs[index];
+    if output.current.is_none_or(|c| c.number != frame) {
+        close_chunked(flow.index, output, &mut shared.findings);
+        output.begin(frame, o.at, o.stamp, o.packet);
+    }
+    if let Some(c) = &mut output.current {
+        c.datagrams += 1;
+        c.octets += u64::from(o.length);
+        c.content =
+            c.content.wrapping_add((o.hash ^ u64::from(o.offset)).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        c.last = o.at;
+        c.restart |= step == Step::Restart;
+    }
+}
+
+/// Closes a chunked output's frame: its content is compared as a whole.
+pub(crate) fn close_chunked(flow: usize, output: &mut Output, findings: &mut Findings) {
+    let before = output.before_content();
+    let Some(c) = &mut output.current else { return };
+    c.changed = c.content != before;
+    let place = At { stream: Some(flow), packet: c.packet, stamp: c.start_stamp };
+    if output.close().froze {
+        frozen(place, findings);
+    }
+}
+
+/// Tells that content stands still.
+pub(crate) fn frozen(place: At, findings: &mut Findings) {
+    findings.add(rules::FRAME_FROZEN, Severity::Info, place, 0, || {
+        "the payload has not changed for over a second while frames keep coming".to_owned()
+    });
+}
+
+/// A frame that ended without its mark although nothing of it was lost.
+fn end_of_frame(flow: &mut Flow, o: &Observation, dest: usize, lost: u64, shared: &mut Shared) {
+    let c = &flow.chunks[dest];
+    if c.frame < 0 || lost > 0 || c.ended || flow.sequence.lost != c.lost_before {
+        return;
+    }
+    let habit = c.with_end >= 8 && c.with_end >= c.without_end * 9;
+    if habit && c.position + 1 >= c.chunks {
+        let place = (o.packet, o.stamp);
+        shared.outputs[c.output].tear(c.frame, flow.index, true, place);
+        let frame = c.frame;
+        flow.tear(frame);
+    } else if habit && c.position + 1 < c.chunks {
+        let place = at(flow, o);
+        let rule = crate::registry::rule("DDP-D12").unwrap_or(rules::FRAME_UNTERMINATED);
+        shared.findings.add(rule, Severity::Warning, place, 1, || {
+            "a frame stopped short of its usual end although no number is missing: a partial update without push"
+                .to_owned()
+        });
+    }
+}
+
+/// A pause of a steady stream in which nothing was lost.
+fn pause(flow: &mut Flow, o: &Observation, period: Option<i64>, since: i64, shared: &mut Shared) {
+    let Some(period) = period.filter(|_| flow.protocol() != Protocol::Kinet) else { return };
+    if since.saturating_mul(2) <= period.saturating_mul(3) || o.new_session {
+        return;
+    }
+    let place = at(flow, o);
+    let found = shared.findings.add(rules::TIME_GAP, Severity::Warning, place, 0, || {
+        format!("a pause of {} us where {} us are usual; no number is missing", since / 1000, period / 1000)
+    });
+    if let Some(f) = found
+        && f.expected.is_empty()
+    {
+        f.expected = format!("at most {} us", period.saturating_mul(3) / 2000);
+        f.got = format!("{} us", since / 1000);
+    }
+}
+
+/// Counts a gap, finds its owner, opens or extends an episode.
+fn lose(
+    flow: &mut Flow,
+    o: &Observation,
+    lane: usize,
+    gap: Gap,
+    tears: Vec<(i64, i64, bool)>,
+    shared: &mut Shared,
+) {
+    flow.sequence.gaps += 1;
+    flow.sequence.lost += gap.lost;
+    flow.sequence.lost_min += gap.lost_min;
+    flow.sequence.ambiguous |= gap.ambiguous;
+    let destination = flow.destinations.get(usize::from(o.dest)).map(|d| d.address);
+    let wire = match (flow.source_index, destination) {
+        (Some(s), Some(d)) => shared.sources.list[s].take_damaged(d, flow.last_at, gap.lost),
+        _ => 0,
+    };
+    flow.owners.wire += wire;
+    flow.owners.unknown += gap.lost - wire;
+    let to = gap.from + i64::try_from(gap.lost).unwrap_or(i64::MAX / 2) - 1;
+    if let Some(e) = flow.episodes.last_mut()
+        && e.lane == lane
+        && o.at - e.last_at <= EPISODE
+    {
+        e.to = to;
+        e.lost += gap.lost;
+        e.lost_min += gap.lost_min;
+        e.ambiguous |= gap.ambiguous;
+        e.wire += wire;
+        e.last_stamp = o.stamp;
+        e.last_at = o.at;
+        let room = TEARS_MAX.saturating_sub(e.tears.len());
+        e.tears.extend(tears.into_iter().take(room));
+        return;
+    }
+    flow.episodes.push(Episode {
+        lane,
+        from: gap.from,
+        to,
+        lost: gap.lost,
+        lost_min: gap.lost_min,
+        ambiguous: gap.ambiguous,
+        wire,
+        place: (o.packet, o.stamp),
+        last_stamp: o.stamp,
+        last_at: o.at,
+        tears,
+    });
+}
+
+/// Bookkeeping and findings that all kinds of streams share.
+fn common(flow: &mut Flow, o: &Observation, lane: usize, step: Step, shared: &mut Shared) {
+    let place = at(flow, o);
+    let findings = &mut shared.findings;
+    match step {
+        Step::Started => flow.sessions += 1,
+        Step::Restart => restart(flow, o, place, findings),
+        Step::Duplicate { same } => {
+            flow.sequence.duplicates += 1;
+            let text = if same {
+                "the same datagram came again"
+            } else {
+                "the same number came again with another payload"
+            };
+            findings.add(rules::SEQ_DUPLICATE, Severity::Warning, place, u32::from(same), || text.to_owned());
+        }
+        Step::Late(number) => {
+            late(flow, lane, number);
+            findings.add(rules::SEQ_LATE, Severity::Warning, place, 0, || {
+                "a datagram arrived after later ones and filled its hole".to_owned()
+            });
+        }
+        Step::Old => {
+            flow.sequence.old += 1;
+            findings.add(rules::SEQ_OLD, Severity::Info, place, 0, || {
+                "a datagram from before the session's first number".to_owned()
+            });
+        }
+        Step::NotLost(n) => {
+            flow.sequence.gaps += 1;
+            findings.add(rules::SEQ_SHARED, Severity::Warning, place, 1, || {
+                format!(
+                    "{n} numbers never reach this capture point, but the IP id on this path runs on without a hole: \
+                     they were not sent here, so nothing was lost"
+                )
+            });
+        }
+        Step::Unnumbered => flow.unnumbered += 1,
+        Step::InOrder | Step::Gap(_) => {}
+    }
+}
+
+fn restart(flow: &mut Flow, o: &Observation, place: At, findings: &mut Findings) {
+    flow.sessions += 1;
+    flow.sequence.restarts += 1;
+    let goodbye = o.after_goodbye;
+    let severity = if goodbye { Severity::Info } else { Severity::Warning };
+    let why = if o.after_goodbye {
+        "after a goodbye"
+    } else if o.new_port {
+        "from a source port not seen before"
+    } else if o.new_session {
+        "after a silence"
+    } else {
+        "the numbers begin at their first value again"
+    };
+    findings.add(rules::SEQ_RESTART, severity, place, 0, || format!("the stream began anew: {why}"));
+}
+
+/// A late datagram mends its hole.
+fn late(flow: &mut Flow, lane: usize, number: i64) {
+    flow.sequence.late += 1;
+    let Some(e) = flow.episodes.iter_mut().find(|e| e.lane == lane && (e.from..=e.to).contains(&number))
+    else {
+        return;
+    };
+    e.lost = e.lost.saturating_sub(1);
+    let proven = u64::from(e.lost_min > 0);
+    e.lost_min -= proven;
+    let wire = u64::from(e.wire > e.lost);
+    e.wire -= wire;
+    e.tears.retain(|(n, ..)| *n != number);
+    flow.sequence.lost = flow.sequence.lost.saturating_sub(1);
+    flow.sequence.lost_min = flow.sequence.lost_min.saturating_sub(proven);
+    flow.owners.wire = flow.owners.wire.saturating_sub(wire);
+    flow.owners.unknown = flow.owners.unknown.saturating_sub(1 - wire);
+}
+
+/// Reports episodes that no late datagram can mend any more; all of them at the end.
+pub(crate) fn flush(flow: &mut Flow, shared: &mut Shared, all: bool) {
+    while let Some(e) = flow.episodes.first() {
+        let floor = flow.lanes.get(e.lane).map_or(i64::MAX, Lane::window_floor);
+        let newest = flow.episodes.len() == 1;
+        if !all && (e.to >= floor || newest && flow.last_at - e.last_at <= EPISODE) {
+            return;
+        }
+        let e = flow.episodes.remove(0);
+        report(flow, &e, shared);
+    }
+}
+
+fn report(flow: &mut Flow, e: &Episode, shared: &mut Shared) {
+    if e.lost == 0 && !e.ambiguous {
+        return;
+    }
+    let place = At { stream: Some(flow.index), packet: e.place.0, stamp: e.place.1 };
+    let (rule, severity, text) = if e.lost_min > 0 {
+        let more = if e.lost > e.lost_min { format!(", at least {}", e.lost_min) } else { String::new() };
+        (rules::SEQ_LOST, Severity::Violation, format!("{} lost{more}", datagrams(e.lost)))
+    } else if e.lost > 0 {
+        let text = format!(
+            "{} missing by time and position; the numbers go on as if nothing was lost, so none is proven",
+            datagrams(e.lost)
+        );
+        (rules::SEQ_AMBIGUOUS, Severity::Warning, text)
+    } else {
+        let text =
+            "the numbers jumped in a way that time does not explain; no loss can be counted".to_owned();
+        (rules::SEQ_AMBIGUOUS, Severity::Warning, text)
+    };
+    let frames: Vec<i64> = e.tears.iter().map(|(_, frame, _)| *frame).collect();
+    let found = shared.findings.single(rule, severity, place, text);
+    if let Some(f) = found {
+        f.count = e.lost.max(1);
+        f.last_ns = e.last_stamp;
+        f.owners = Some(Owners { wire: e.wire, unknown: e.lost.saturating_sub(e.wire), ..Owners::default() });
+        f.frames = frames.iter().filter_map(|n| u64::try_from(*n).ok()).take(FRAMES_MAX).collect();
+        f.frames.dedup();
+    }
+    let dest = if flow.model.is_some_and(|m| m.per_destination) { e.lane } else { 0 };
+    let output = if flow.chunked() { flow.chunks.get(dest).map(|c| c.output) } else { flow.output };
+    let Some(output) = output else { return };
+    // A frame that nobody saw and no number proves is not held against anybody.
+    for (_, frame, end) in e.tears.iter().filter(|_| e.lost_min > 0) {
+        shared.outputs[output].tear(*frame, flow.index, *end, e.place);
+        flow.tear(*frame);
+    }
+}
+
+fn datagrams(n: u64) -> String {
+    if n == 1 { "1 datagram".to_owned() } else { format!("{n} datagrams") }
+}

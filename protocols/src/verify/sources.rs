@@ -1,0 +1,147 @@
+//! What is known of sending hosts and of the paths between hosts: checksums, IP ids, copies made by the capture.
+
+use crate::time::MS;
+use crate::{Checksum, Datagram};
+use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
+
+/// Two sightings of one datagram further apart than this are not the capture's doing.
+const COPY_WINDOW: i64 = 5 * MS;
+/// Datagrams of a path remembered for copies.
+const REMEMBERED: usize = 16;
+/// Hosts and paths remembered; further ones have no IP-id witness.
+const PATHS_MAX: usize = 65_536;
+/// Damaged datagrams remembered per host until a gap claims them.
+const DAMAGED_MAX: usize = 256;
+
+/// A sending host.
+#[derive(Debug)]
+pub(crate) struct Source {
+    /// Address.
+    pub address: IpAddr,
+    /// Datagrams with a right checksum.
+    pub good: u64,
+    /// Datagrams with a wrong one.
+    pub bad: u64,
+    /// First wrong one: record and stamp.
+    pub first_bad: (u64, i64),
+    damaged: Vec<(SocketAddr, i64)>,
+}
+
+impl Source {
+    /// Damaged datagrams to this destination since `after`; they are taken off the list.
+    pub(crate) fn take_damaged(&mut self, destination: SocketAddr, after: i64, most: u64) -> u64 {
+        let mut taken = 0;
+        self.damaged.retain(|(d, at)| {
+            let hit = taken < most && *d == destination && *at >= after;
+            taken += u64::from(hit);
+            !hit
+        });
+        taken
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Sighting {
+    ip_id: u16,
+    at: i64,
+    print: u64,
+    ports: (u16, u16),
+}
+
+/// One direction between two hosts.
+#[derive(Debug)]
+pub(crate) struct Path {
+    last_id: Option<u16>,
+    /// Places where the IP id did not go up by exactly one.
+    pub breaks: u64,
+    ring: [Sighting; REMEMBERED],
+    next: usize,
+}
+
+/// All hosts and paths.
+#[derive(Debug, Default)]
+pub(crate) struct Sources {
+    /// Hosts in order of appearance.
+    pub list: Vec<Source>,
+    by_address: HashMap<IpAddr, usize>,
+    /// Paths in order of appearance.
+    pub paths: Vec<Path>,
+    by_path: HashMap<(IpAddr, IpAddr), usize>,
+}
+
+impl Sources {
+    /// Index of the host, made when new; `None` beyond the bound.
+    pub(crate) fn source(&mut self, address: IpAddr) -> Option<usize> {
+        if let Some(&i) = self.by_address.get(&address) {
+            return Some(i);
+        }
+        if self.list.len() >= PATHS_MAX {
+            return None;
+        }
+        self.by_address.insert(address, self.list.len());
+        self.list.push(Source { address, good: 0, bad: 0, first_bad: (0, 0), damaged: Vec::new() });
+        Some(self.list.len() - 1)
+    }
+
+    /// Index of the path, made when new; `None` beyond the bound.
+    pub(crate) fn path(&mut self, from: IpAddr, to: IpAddr) -> Option<usize> {
+        if let Some(&i) = self.by_path.get(&(from, to)) {
+            return Some(i);
+        }
+        if self.paths.len() >= PATHS_MAX {
+            return None;
+        }
+        self.by_path.insert((from, to), self.paths.len());
+        let ring = [Sighting::default(); REMEMBERED];
+        self.paths.push(Path { last_id: None, breaks: 0, ring, next: 0 });
+        Some(self.paths.len() - 1)
+    }
+
+    /// Counts a checksum; `true` when the datagram is damaged: wrong beside good ones of the same host.
+    pub(crate) fn checksum(&mut self, source: usize, d: &Datagram<'_>, at: i64, place: (u64, i64)) -> bool {
+        let s = &mut self.list[source];
+        match d.link.checksum {
+            Checksum::Good => s.good += 1,
+            Checksum::Bad => {
+                if s.bad == 0 {
+                    s.first_bad = place;
+                }
+                s.bad += 1;
+                let damaged = s.good > 0 && s.bad * 20 <= s.good.max(20);
+                if damaged && s.damaged.len() < DAMAGED_MAX {
+                    s.damaged.push((d.destination, at));
+                }
+                return damaged;
+            }
+            Checksum::Absent | Checksum::Unknown => {}
+        }
+        false
+    }
+}
+
+impl Path {
+    /// True when this very datagram was seen on this path within 5 ms: a copy made by the capture.
+    pub(crate) fn is_copy(&mut self, d: &Datagram<'_>, at: i64, print: impl FnOnce() -> u64) -> bool {
+        let Some(id) = d.link.ip_id.filter(|id| *id != 0) else { return false };
+        let ports = (d.source.port(), d.destination.port());
+        let fresh = |s: &Sighting| s.ip_id == id && s.ports == ports && at - s.at <= COPY_WINDOW;
+        let print = print();
+        if self.ring.iter().any(|s| fresh(s) && s.print == print) {
+            return true;
+        }
+        self.ring[self.next] = Sighting { ip_id: id, at, print, ports };
+        self.next = (self.next + 1) % REMEMBERED;
+        false
+    }
+
+    /// Follows the IP id of a datagram that is no copy.
+    pub(crate) fn follow(&mut self, ip_id: Option<u16>) {
+        let runs_on = match (self.last_id, ip_id) {
+            (Some(last), Some(id)) => id == last.wrapping_add(1),
+            _ => false,
+        };
+        self.breaks += u64::from(!runs_on);
+        self.last_id = ip_id;
+    }
+}

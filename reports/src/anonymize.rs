@@ -1,0 +1,207 @@
+//! Anonymising: addresses, CIDs and names replaced by placeholders, the same one for the same original.
+//!
+//! Group, broadcast and loopback addresses stay: they name universes and hosts of every network, not of one.
+
+use crate::summary::{Finding, Output, Stream, Summary};
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+/// The placeholders given out so far.
+#[derive(Clone, Debug, Default)]
+pub struct Mask {
+    addresses: BTreeMap<IpAddr, IpAddr>,
+    senders: BTreeMap<String, String>,
+    names: BTreeMap<String, String>,
+    hosts: u32,
+}
+
+impl Mask {
+    /// A mask that has given out nothing.
+    pub fn new() -> Mask {
+        Mask::default()
+    }
+
+    /// `10.0.0.1`, `10.0.0.2`, … for IPv4 and `fd00::1`, … for IPv6.
+    pub fn address(&mut self, address: IpAddr) -> IpAddr {
+        if stays(address) {
+            return address;
+        }
+        if let Some(known) = self.addresses.get(&address) {
+            return *known;
+        }
+        self.hosts = self.hosts.wrapping_add(1) & 0x00ff_ffff;
+        let placeholder = match address {
+            IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::from_bits(0x0a00_0000 | self.hosts)),
+            IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::from_bits((0xfd00_u128 << 112) | u128::from(self.hosts))),
+        };
+        self.addresses.insert(address, placeholder);
+        placeholder
+    }
+
+    /// A UUID that counts up.
+    pub fn sender(&mut self, cid: &str) -> String {
+        let next = self.senders.len() + 1;
+        let key = cid.to_ascii_lowercase();
+        self.senders.entry(key).or_insert_with(|| format!("00000000-0000-0000-0000-{next:012x}")).clone()
+    }
+
+    /// `source-1`, `source-2`, …
+    pub fn name(&mut self, name: &str) -> String {
+        let next = self.names.len() + 1;
+        self.names.entry(name.to_owned()).or_insert_with(|| format!("source-{next}")).clone()
+    }
+
+    /// A sentence with every known name and everything that reads as an address or a CID replaced.
+    pub fn text(&mut self, text: &str) -> String {
+        let named = self.replace_names(text);
+        let mut out = String::with_capacity(named.len());
+        let mut word = String::new();
+        for c in named.chars() {
+            if c.is_ascii_hexdigit() || matches!(c, '.' | ':' | '-' | '[' | ']') {
+                word.push(c);
+            } else {
+                out.push_str(&self.word(&word));
+                word.clear();
+                out.push(c);
+            }
+        }
+        out.push_str(&self.word(&word));
+        out
+    }
+
+    /// Longest names first, so that a name inside another does not spoil it; also as the octets in hex.
+    fn replace_names(&self, text: &str) -> String {
+        let mut names: Vec<(&String, &String)> =
+            self.names.iter().filter(|(name, _)| name.len() > 1).collect();
+        names.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
+        let mut text = text.to_owned();
+        for (name, placeholder) in names {
+            text = text.replace(name.as_str(), placeholder);
+            let hex: String = name.bytes().take(16).map(|b| format!("{b:02x}")).collect();
+            if hex.len() >= 8 {
+                text = text.replace(&hex, placeholder);
+            }
+        }
+        text
+    }
+
+    fn word(&mut self, word: &str) -> String {
+        let body = word.trim_end_matches(['.', ':', '-']);
+        let tail = &word[body.len()..];
+        if let Ok(socket) = body.parse::<SocketAddr>() {
+            return format!("{}{tail}", SocketAddr::new(self.address(socket.ip()), socket.port()));
+        }
+        if let Ok(address) = body.parse::<IpAddr>() {
+            return format!("{}{tail}", self.address(address));
+        }
+        match uuid(body) {
+            Some(cid) => format!("{}{tail}", self.sender(&cid)),
+            None => word.to_owned(),
+        }
+    }
+
+    /// Masks everything in a record. The order of streams decides the numbers, so that the same run always
+    /// gets the same placeholders.
+    pub fn apply(&mut self, summary: &mut Summary) {
+        "capture".clone_into(&mut summary.source.name);
+        summary.streams.iter_mut().for_each(|s| self.stream(s));
+        summary.outputs.iter_mut().for_each(|o| self.output(o));
+        summary.findings.iter_mut().for_each(|f| self.finding(f));
+        summary.limits.iter_mut().for_each(|l| *l = self.text(l));
+        summary.reason = self.text(&summary.reason);
+        summary.source.damaged = summary.source.damaged.as_deref().map(|_| "yes".to_owned());
+    }
+
+    fn stream(&mut self, s: &mut Stream) {
+        s.source = self.text(&s.source);
+        s.destination = s.destination.as_deref().map(|d| self.text(d));
+        s.destinations.iter_mut().for_each(|d| *d = self.text(d));
+        s.sender = s.sender.as_deref().map(|cid| self.sender(cid));
+        s.name = s.name.as_deref().map(|name| self.name(name));
+    }
+
+    fn output(&mut self, o: &mut Output) {
+        o.name = self.text(&o.name);
+    }
+
+    fn finding(&mut self, f: &mut Finding) {
+        f.text = self.text(&f.text);
+        f.expected = self.text(&f.expected);
+        f.got = self.text(&f.got);
+    }
+}
+
+fn stays(address: IpAddr) -> bool {
+    let broadcast = matches!(address, IpAddr::V4(a) if a.is_broadcast());
+    address.is_multicast() || address.is_loopback() || address.is_unspecified() || broadcast
+}
+
+/// The UUID in its usual notation, where the word is one with or without hyphens.
+fn uuid(word: &str) -> Option<String> {
+    let hex: String = word.chars().filter(|c| *c != '-').collect();
+    if hex.len() != 32 || !hex.bytes().all(|b| b.is_ascii_hexdigit()) {
+        return None;
+    }
+    let (a, b, c, d, e) = (&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]);
+    Some(format!("{a}-{b}-{c}-{d}-{e}").to_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::summary::sample;
+    use crate::{Format, Style, render};
+
+    #[test]
+    fn the_same_address_gets_the_same_placeholder() {
+        let mut mask = Mask::new();
+        assert_eq!(mask.text("192.168.0.2:5568"), "10.0.0.1:5568");
+        assert_eq!(mask.text("from 192.168.0.2 and 192.168.0.3."), "from 10.0.0.1 and 10.0.0.2.");
+        assert_eq!(mask.text("[fe80::1]:4048"), "[fd00::3]:4048");
+    }
+
+    #[test]
+    fn group_and_broadcast_addresses_stay() {
+        let mut mask = Mask::new();
+        for kept in ["239.255.0.1:5568", "255.255.255.255", "127.0.0.1", "[ff18::83:0:1]:5568"] {
+            assert_eq!(mask.text(kept), kept);
+        }
+    }
+
+    #[test]
+    fn numbers_times_and_codes_are_left_alone() {
+        let mut mask = Mask::new();
+        let text = "SACN-S17 5 of 12.5 at 21:04:31, 0x00ff, 13..16, face";
+        assert_eq!(mask.text(text), text);
+    }
+
+    #[test]
+    fn a_cid_is_found_with_and_without_hyphens() {
+        let mut mask = Mask::new();
+        let placeholder = "00000000-0000-0000-0000-000000000001";
+        assert_eq!(mask.sender("0cde5d2f-1111-2222-3333-444455556666"), placeholder);
+        assert_eq!(mask.text("cid 0CDE5D2F111122223333444455556666"), format!("cid {placeholder}"));
+    }
+
+    #[test]
+    fn a_name_is_found_in_sentences_and_in_hex() {
+        let mut mask = Mask::new();
+        mask.name("Desk Two");
+        assert_eq!(mask.text("source Desk Two: 4465736b2054776f"), "source source-1: source-1");
+    }
+
+    #[test]
+    fn nothing_of_the_original_is_left_in_any_format() {
+        let mut summary = sample::summary();
+        summary.findings[0].text = format!("sent by {}", summary.streams[0].name.clone().unwrap());
+        Mask::new().apply(&mut summary);
+        for format in Format::ALL {
+            let mut out = Vec::new();
+            render(&summary, format, Style::default(), &mut out).unwrap();
+            let text = String::from_utf8(out).unwrap();
+            for secret in ["192.168", "fe80", "0cde5d2f", "Desk", ".pcapng"] {
+                assert!(!text.contains(secret), "{} holds {secret}", format.name());
+            }
+        }
+    }
+}

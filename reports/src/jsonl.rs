@@ -1,0 +1,62 @@
+//! JSON Lines: the summary, then one object a stream, an output and a finding, each with its `type`.
+
+use crate::json::write_line;
+use crate::render::RenderError;
+use crate::summary::{Datagrams, Observer, Source, Summary};
+use crate::verdict::Verdict;
+use serde::Serialize;
+use std::io::Write;
+
+#[derive(Serialize)]
+struct Head<'a> {
+    r#type: &'static str,
+    schema: &'a str,
+    verdict: Verdict,
+    source: &'a Source,
+    span_ns: u64,
+    datagrams: &'a Datagrams,
+    observer: &'a Observer,
+    reason: &'a str,
+    first_ns: Option<i64>,
+    last_ns: Option<i64>,
+    limits: &'a [String],
+}
+
+#[derive(Serialize)]
+struct Entry<'a, T> {
+    r#type: &'static str,
+    index: usize,
+    #[serde(flatten)]
+    value: &'a T,
+}
+
+/// Writes one object a line; `index` is what `stream` and `output` of other lines refer to.
+pub(crate) fn write(summary: &Summary, out: &mut dyn Write) -> Result<(), RenderError> {
+    write_line(&head(summary), out)?;
+    entries("stream", &summary.streams, out)?;
+    entries("output", &summary.outputs, out)?;
+    entries("finding", &summary.findings, out)
+}
+
+fn head(summary: &Summary) -> Head<'_> {
+    Head {
+        r#type: "summary",
+        schema: &summary.schema,
+        verdict: summary.verdict,
+        source: &summary.source,
+        span_ns: summary.span_ns,
+        datagrams: &summary.datagrams,
+        observer: &summary.observer,
+        reason: &summary.reason,
+        first_ns: summary.first_ns,
+        last_ns: summary.last_ns,
+        limits: &summary.limits,
+    }
+}
+
+fn entries<T: Serialize>(kind: &'static str, values: &[T], out: &mut dyn Write) -> Result<(), RenderError> {
+    values
+        .iter()
+        .enumerate()
+        .try_for_each(|(index, value)| write_line(&Entry { r#type: kind, index, value }, out))
+}

@@ -1,0 +1,111 @@
+//! The formats and how a summary is written in one of them.
+
+use crate::Summary;
+use std::fmt;
+use std::io::{self, Write};
+
+/// An output format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// Plain text for people, about 100 columns.
+    Table,
+    /// One JSON document, two spaces of indentation.
+    Json,
+    /// One JSON object a line.
+    Jsonl,
+    /// RFC 4180, one row a stream.
+    Csv,
+    /// Markdown tables.
+    Markdown,
+}
+
+impl Format {
+    /// Every format, in the order of the help text.
+    pub const ALL: [Format; 5] = [Format::Table, Format::Json, Format::Jsonl, Format::Csv, Format::Markdown];
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Table => "table",
+            Format::Json => "json",
+            Format::Jsonl => "jsonl",
+            Format::Csv => "csv",
+            Format::Markdown => "markdown",
+        }
+    }
+
+    /// The format with this name.
+    pub fn from_name(name: &str) -> Option<Format> {
+        Format::ALL.into_iter().find(|f| f.name() == name)
+    }
+}
+
+/// How the table looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Style {
+    /// ANSI colour on severities and the verdict; the words stand there with and without it.
+    pub color: bool,
+}
+
+/// Why a summary could not be written.
+#[derive(Debug)]
+pub enum RenderError {
+    /// The writer failed.
+    Write(io::Error),
+    /// A serializer refused the data.
+    Encode(String),
+}
+
+impl fmt::Display for RenderError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RenderError::Write(error) => write!(f, "{error}"),
+            RenderError::Encode(text) => write!(f, "cannot encode the summary: {text}"),
+        }
+    }
+}
+
+impl std::error::Error for RenderError {}
+
+impl From<io::Error> for RenderError {
+    fn from(error: io::Error) -> Self {
+        RenderError::Write(error)
+    }
+}
+
+impl From<serde_json::Error> for RenderError {
+    fn from(error: serde_json::Error) -> Self {
+        match error.io_error_kind() {
+            Some(kind) => RenderError::Write(kind.into()),
+            None => RenderError::Encode(error.to_string()),
+        }
+    }
+}
+
+impl From<::csv::Error> for RenderError {
+    fn from(error: ::csv::Error) -> Self {
+        match error.into_kind() {
+            ::csv::ErrorKind::Io(error) => RenderError::Write(error),
+            other => RenderError::Encode(format!("{other:?}")),
+        }
+    }
+}
+
+/// Writes the summary in a format; the octets depend on the arguments alone.
+///
+/// # Errors
+/// [`RenderError::Write`] when the writer fails.
+pub fn render(
+    summary: &Summary,
+    format: Format,
+    style: Style,
+    out: &mut dyn Write,
+) -> Result<(), RenderError> {
+    match format {
+        Format::Table => crate::table::write(summary, style, out).map_err(RenderError::from),
+        Format::Json => crate::json::write(summary, out),
+        Format::Jsonl => crate::jsonl::write(summary, out),
+        Format::Csv => crate::csv::write(summary, out),
+        Format::Markdown => crate::markdown::write(summary, out).map_err(RenderError::from),
+    }
+}

@@ -1,0 +1,273 @@
+//! The run record: `wireproof.summary/1`, the plain data every report is rendered from.
+
+#[cfg(test)]
+pub(crate) mod sample;
+mod stream;
+
+pub use stream::{Frames, Interval, Output, Owners, Sequence, Stream};
+
+use crate::verdict::{Verdict, judge};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use wireproof_protocols::verify::{self, Account, DatagramCounts};
+
+/// Name and version of the record's layout.
+pub const SCHEMA: &str = "wireproof.summary/1";
+
+/// Everything a run says, in the key order of the contract.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Where the datagrams came from.
+    pub source: Source,
+    /// From the first to the last packet, ns.
+    pub span_ns: u64,
+    /// Datagram counts.
+    pub datagrams: Datagrams,
+    /// The observer's own state; zeros for a file.
+    pub observer: Observer,
+    /// One entry a stream, in order of first appearance.
+    pub streams: Vec<Stream>,
+    /// Findings in order of first occurrence.
+    pub findings: Vec<Finding>,
+    /// Why the verdict is what it is, one sentence.
+    pub reason: String,
+    /// First capture time, ns since 1970.
+    pub first_ns: Option<i64>,
+    /// Last capture time, ns since 1970.
+    pub last_ns: Option<i64>,
+    /// One entry an output, in order of first appearance.
+    pub outputs: Vec<Output>,
+    /// What the capture cannot show, one sentence each.
+    pub limits: Vec<String>,
+}
+
+/// Where the datagrams came from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Source {
+    /// `file`, `udp`, `packet` or `pcap`.
+    pub kind: String,
+    /// File or interface.
+    pub name: String,
+    /// Who stamped the packets and how finely: `file-us`, `file-ns`, `kernel`, `user`, `hardware`.
+    pub timestamps: String,
+    /// Packets read.
+    pub packets: u64,
+    /// Packets by link type.
+    pub link_types: BTreeMap<String, u64>,
+    /// What is damaged and where.
+    pub damaged: Option<String>,
+    /// Packets the capture says it lost itself.
+    pub capture_dropped: u64,
+    /// IP fragments.
+    pub fragments: Fragments,
+}
+
+/// IP fragments of a source.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fragments {
+    /// Fragments seen.
+    pub seen: u64,
+    /// Datagrams put together.
+    pub reassembled: u64,
+    /// Datagrams that stayed incomplete.
+    pub incomplete: u64,
+}
+
+/// Datagram counts; see [`DatagramCounts`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Datagrams {
+    /// Of a known protocol or on its port.
+    pub lighting: u64,
+    /// Of nobody here.
+    pub other: u64,
+    /// Seen twice by the capture.
+    pub capture_duplicates: u64,
+    /// On a protocol's port with a wrong identifier.
+    pub undecodable: u64,
+    /// By kind.
+    pub by_kind: BTreeMap<String, u64>,
+    /// Broke no shape rule.
+    pub well_formed: u64,
+    /// Broke one.
+    pub malformed: u64,
+    /// Arrived as IP fragments.
+    pub fragmented: u64,
+    /// Cut by the snap length.
+    pub cut: u64,
+    /// With a wrong UDP checksum.
+    pub bad_checksum: u64,
+}
+
+/// The observer's own state.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Observer {
+    /// Datagrams the observer lost; anything but 0 makes the run invalid.
+    pub lost: u64,
+    /// Drops by layer.
+    pub layers: Layers,
+    /// Longest time between two rounds of the receive loop, ns.
+    pub loop_gap_max_ns: u64,
+    /// From the kernel's stamp to the receive call, ns.
+    pub queue_delay_ns: QueueDelay,
+}
+
+/// Drops of the observer by layer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Layers {
+    /// Socket buffer.
+    pub socket: u64,
+    /// Packet ring.
+    pub ring: u64,
+    /// Network interface.
+    pub nic: u64,
+    /// Between threads.
+    pub queue: u64,
+}
+
+/// Distribution of the queue delay, ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueueDelay {
+    /// Median.
+    pub p50: u64,
+    /// 99th percentile.
+    pub p99: u64,
+    /// Largest.
+    pub max: u64,
+}
+
+/// One finding.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// `f0001` …
+    pub id: String,
+    /// Rule code.
+    pub code: String,
+    /// `violation`, `warning` or `info`.
+    pub severity: String,
+    /// Index into `streams`.
+    pub stream: Option<usize>,
+    /// How often.
+    pub count: u64,
+    /// Capture record of the first occurrence, 1-based; 0 when it has none.
+    pub first_packet: u64,
+    /// Capture time of the first occurrence, ns since 1970.
+    pub first_ns: i64,
+    /// What was found.
+    pub text: String,
+    /// What the rule asks for.
+    pub expected: String,
+    /// What is there.
+    pub got: String,
+    /// Octet offset in the UDP payload.
+    pub offset: Option<u16>,
+    /// Capture time of the last occurrence, ns since 1970.
+    pub last_ns: i64,
+    /// Frame numbers concerned, at most 32.
+    pub frames: Vec<u64>,
+    /// Owners of a loss episode.
+    pub owners: Option<Owners>,
+    /// True when the capture itself lost packets at the time.
+    pub tainted: bool,
+}
+
+impl Summary {
+    /// The record of a complete run.
+    pub fn new(account: &Account, source: Source, observer: Observer) -> Summary {
+        Summary::of_run(account, source, observer, false)
+    }
+
+    /// The record of a run; `cut_short` when it had a fixed length and ended early.
+    pub fn of_run(account: &Account, source: Source, observer: Observer, cut_short: bool) -> Summary {
+        let (verdict, reason) = judge(account, &observer, cut_short);
+        Summary {
+            schema: SCHEMA.to_owned(),
+            verdict,
+            source,
+            span_ns: span(account),
+            datagrams: Datagrams::from(&account.datagrams),
+            observer,
+            streams: account.streams.iter().map(Stream::from).collect(),
+            findings: account.findings.iter().map(Finding::from).collect(),
+            reason,
+            first_ns: account.first_ns,
+            last_ns: account.last_ns,
+            outputs: account.outputs.iter().map(Output::from).collect(),
+            limits: account.limits.clone(),
+        }
+    }
+
+    /// The verdict.
+    pub fn verdict(&self) -> Verdict {
+        self.verdict
+    }
+
+    /// Findings with the worst first: by severity, then untainted before tainted, then by count.
+    pub fn worst_first(&self) -> Vec<&Finding> {
+        let mut findings: Vec<&Finding> = self.findings.iter().collect();
+        findings.sort_by_key(|f| (severity_rank(&f.severity), f.tainted, std::cmp::Reverse(f.count)));
+        findings
+    }
+
+    /// Decimals of a second that the stamps really have.
+    pub(crate) fn stamp_digits(&self) -> usize {
+        if self.source.timestamps == "file-us" { 6 } else { 9 }
+    }
+}
+
+fn span(account: &Account) -> u64 {
+    match (account.first_ns, account.last_ns) {
+        (Some(first), Some(last)) => u64::try_from(last.saturating_sub(first)).unwrap_or(0),
+        _ => 0,
+    }
+}
+
+fn severity_rank(name: &str) -> u8 {
+    match name {
+        "violation" => 0,
+        "warning" => 1,
+        _ => 2,
+    }
+}
+
+impl From<&DatagramCounts> for Datagrams {
+    fn from(d: &DatagramCounts) -> Self {
+        Datagrams {
+            lighting: d.lighting,
+            other: d.other,
+            capture_duplicates: d.capture_duplicates,
+            undecodable: d.undecodable,
+            by_kind: d.by_kind.iter().map(|(kind, n)| ((*kind).to_owned(), *n)).collect(),
+            well_formed: d.well_formed,
+            malformed: d.malformed,
+            fragmented: d.fragmented,
+            cut: d.cut,
+            bad_checksum: d.bad_checksum,
+        }
+    }
+}
+
+impl From<&verify::Finding> for Finding {
+    fn from(f: &verify::Finding) -> Self {
+        Finding {
+            id: f.id.clone(),
+            code: f.code.to_owned(),
+            severity: f.severity.name().to_owned(),
+            stream: f.stream,
+            count: f.count,
+            first_packet: f.first_packet,
+            first_ns: f.first_ns,
+            text: f.text.clone(),
+            expected: f.expected.clone(),
+            got: f.got.clone(),
+            offset: f.offset,
+            last_ns: f.last_ns,
+            frames: f.frames.clone(),
+            owners: f.owners.map(Owners::from),
+            tainted: f.tainted,
+        }
+    }
+}

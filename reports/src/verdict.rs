@@ -1,0 +1,206 @@
+//! The verdict of a run: one word, one exit code, one reason, derived from the account and the observer alone.
+
+use crate::summary::Observer;
+use crate::text::clean;
+use serde::{Deserialize, Serialize};
+use wireproof_protocols::Severity;
+use wireproof_protocols::verify::{Account, Finding};
+
+/// What a run amounts to. Precedence: INVALID > PARTIAL > FAIL > INCONCLUSIVE > PASS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// Nothing worse than info or warning.
+    Pass,
+    /// Something may be wrong, and the capture cannot tell.
+    Inconclusive,
+    /// A violation, or a loss that is proven.
+    Fail,
+    /// A run with a fixed length was cut short.
+    Partial,
+    /// The observer, not the device, spoiled the measurement.
+    Invalid,
+}
+
+impl Verdict {
+    /// The word in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Pass => "pass",
+            Verdict::Inconclusive => "inconclusive",
+            Verdict::Fail => "fail",
+            Verdict::Partial => "partial",
+            Verdict::Invalid => "invalid",
+        }
+    }
+
+    /// The word in text formats.
+    pub fn word(self) -> &'static str {
+        match self {
+            Verdict::Pass => "PASS",
+            Verdict::Inconclusive => "INCONCLUSIVE",
+            Verdict::Fail => "FAIL",
+            Verdict::Partial => "PARTIAL",
+            Verdict::Invalid => "INVALID",
+        }
+    }
+
+    /// The process exit code.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Verdict::Pass => 0,
+            Verdict::Fail => 1,
+            Verdict::Inconclusive => 3,
+            Verdict::Invalid => 4,
+            Verdict::Partial => 5,
+        }
+    }
+}
+
+/// Judges a run and says why in one sentence fit for a terminal.
+///
+/// `cut_short` is true for a run with a fixed length that ended early.
+pub fn judge(account: &Account, observer: &Observer, cut_short: bool) -> (Verdict, String) {
+    let violations =
+        |tainted: bool| move |f: &&Finding| f.severity == Severity::Violation && f.tainted == tainted;
+    let proven: Vec<&Finding> = account.findings.iter().filter(violations(false)).collect();
+    let tainted = account.findings.iter().filter(violations(true)).count();
+    let open: u64 = account
+        .streams
+        .iter()
+        .fold(0, |sum, s| sum.saturating_add(s.sequence.lost.saturating_sub(s.sequence.lost_min)));
+    if observer.lost > 0 {
+        return (Verdict::Invalid, format!("the observer itself lost {}", count(observer.lost, "datagram")));
+    }
+    if cut_short {
+        return (Verdict::Partial, "the run ended before its time".to_owned());
+    }
+    if let Some(worst) = worst(&proven) {
+        return (Verdict::Fail, fail_reason(proven.len() as u64, worst));
+    }
+    if tainted > 0 {
+        let what = count(tainted as u64, "violation");
+        return (Verdict::Inconclusive, format!("{what} in intervals where the capture itself lost packets"));
+    }
+    if open > 0 {
+        let what = count(open, "datagram");
+        return (Verdict::Inconclusive, format!("{what} may be lost, and the capture cannot prove it"));
+    }
+    (Verdict::Pass, pass_reason(account))
+}
+
+fn worst<'a>(findings: &[&'a Finding]) -> Option<&'a Finding> {
+    findings.iter().copied().reduce(|a, b| if b.count > a.count { b } else { a })
+}
+
+fn fail_reason(findings: u64, worst: &Finding) -> String {
+    let what = count(findings, "violation");
+    format!("{what}, first {} {}: {}", worst.id, worst.code, clean(&worst.text))
+}
+
+fn pass_reason(account: &Account) -> String {
+    if account.datagrams.lighting == 0 {
+        return "no lighting datagrams, nothing was judged".to_owned();
+    }
+    let number = |s: Severity| account.findings.iter().filter(|f| f.severity == s).count() as u64;
+    match (number(Severity::Warning), number(Severity::Info)) {
+        (0, 0) => "nothing found".to_owned(),
+        (0, infos) => format!("nothing worse than info ({infos} info)"),
+        (warnings, _) => format!("no violation ({})", count(warnings, "warning")),
+    }
+}
+
+fn count(n: u64, noun: &str) -> String {
+    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::summary::sample;
+
+    fn finding(severity: Severity, tainted: bool) -> Finding {
+        Finding { severity, tainted, ..sample::finding("f0001", "SEQ-LOST") }
+    }
+
+    fn of(findings: Vec<Finding>) -> Account {
+        let mut account = Account { findings, ..Account::default() };
+        account.datagrams.lighting = 10;
+        account
+    }
+
+    fn verdict(account: &Account) -> Verdict {
+        judge(account, &Observer::default(), false).0
+    }
+
+    #[test]
+    fn an_untainted_violation_fails() {
+        assert_eq!(verdict(&of(vec![finding(Severity::Violation, false)])), Verdict::Fail);
+    }
+
+    #[test]
+    fn a_tainted_violation_is_inconclusive() {
+        assert_eq!(verdict(&of(vec![finding(Severity::Violation, true)])), Verdict::Inconclusive);
+    }
+
+    #[test]
+    fn an_untainted_violation_outweighs_a_tainted_one() {
+        let both = vec![finding(Severity::Violation, true), finding(Severity::Violation, false)];
+        assert_eq!(verdict(&of(both)), Verdict::Fail);
+    }
+
+    #[test]
+    fn a_loss_beyond_what_is_proven_is_inconclusive() {
+        let mut account = of(Vec::new());
+        let mut stream = sample::stream();
+        (stream.sequence.lost, stream.sequence.lost_min) = (16, 0);
+        account.streams.push(stream);
+        let (verdict, reason) = judge(&account, &Observer::default(), false);
+        assert_eq!(verdict, Verdict::Inconclusive);
+        assert_eq!(reason, "16 datagrams may be lost, and the capture cannot prove it");
+    }
+
+    #[test]
+    fn a_violation_outweighs_ambiguity() {
+        let mut account = of(vec![finding(Severity::Violation, false)]);
+        let mut stream = sample::stream();
+        (stream.sequence.lost, stream.sequence.lost_min) = (16, 0);
+        account.streams.push(stream);
+        assert_eq!(verdict(&account), Verdict::Fail);
+    }
+
+    #[test]
+    fn warnings_and_infos_pass() {
+        let account = of(vec![finding(Severity::Warning, false), finding(Severity::Info, false)]);
+        let (verdict, reason) = judge(&account, &Observer::default(), false);
+        assert_eq!((verdict, reason.as_str()), (Verdict::Pass, "no violation (1 warning)"));
+    }
+
+    #[test]
+    fn a_loss_of_the_observer_makes_everything_invalid() {
+        let account = of(vec![finding(Severity::Violation, false)]);
+        let observer = Observer { lost: 1, ..Observer::default() };
+        let (verdict, reason) = judge(&account, &observer, true);
+        assert_eq!((verdict, reason.as_str()), (Verdict::Invalid, "the observer itself lost 1 datagram"));
+    }
+
+    #[test]
+    fn a_run_cut_short_is_partial_whatever_was_found() {
+        let account = of(vec![finding(Severity::Violation, false)]);
+        assert_eq!(judge(&account, &Observer::default(), true).0, Verdict::Partial);
+    }
+
+    #[test]
+    fn a_run_without_lighting_says_that_nothing_was_judged() {
+        let (verdict, reason) = judge(&Account::default(), &Observer::default(), false);
+        assert_eq!(verdict, Verdict::Pass);
+        assert_eq!(reason, "no lighting datagrams, nothing was judged");
+    }
+
+    #[test]
+    fn the_order_of_verdicts_is_their_precedence() {
+        let order = [Verdict::Pass, Verdict::Inconclusive, Verdict::Fail, Verdict::Partial, Verdict::Invalid];
+        assert!(order.is_sorted());
+        assert_eq!(order.map(Verdict::exit_code), [0, 3, 1, 5, 4]);
+    }
+}
