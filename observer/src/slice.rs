@@ -1,14 +1,29 @@
-//! Cutting the evidence of one finding out of a capture, link layer and all, with a comment on the first record.
+//! Cutting the evidence of one finding out of a capture, link layer and all, so that the piece shows it again.
+//!
+//! A piece is a run of neighbouring records around the first occurrence: enough datagrams of the stream before it
+//! that numbering, cadence and frame shape are learned as in the whole capture, enough after it that the finding
+//! closes. It is analysed before it is written and made longer while it does not show the finding.
 
-use crate::analysis::analyze;
-use crate::capture::{self, CaptureError, PcapngWriter, Record};
+mod cut;
+mod focus;
+
+use crate::capture::{self, CaptureError, Item, LinkType, PcapngWriter};
 use crate::outfile;
+use cut::{Blind, Cut, Plan, Span};
+use focus::Focus;
 use std::io;
 use std::path::Path;
 use std::str::FromStr;
 use thiserror::Error;
-use wireproof_protocols::Timestamp;
-use wireproof_protocols::verify::{Account, Finding, Options};
+use wireproof_protocols::verify::{Account, Finding, Options, StreamAccount, Verifier};
+use wireproof_protocols::{Arrival, Timestamp};
+
+/// How often a piece that does not show its finding is made four times as long.
+const WIDENINGS: u32 = 4;
+/// Drop counts of the capture that are kept.
+const BLINDS_MAX: usize = 4096;
+/// A loss episode up to this long is kept whole, ns.
+const EPISODE_MAX: i64 = 60_000_000_000;
 
 /// How much to keep before the first and after the last occurrence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,15 +53,30 @@ impl FromStr for Around {
     }
 }
 
+/// What to cut.
+#[derive(Clone, Debug)]
+pub struct Request<'a> {
+    /// Id of the finding.
+    pub finding: &'a str,
+    /// How much to keep around it, at least.
+    pub around: Around,
+    /// From the first to the last occurrence; else around the first.
+    pub all: bool,
+    /// Options of the run that gave the finding its id.
+    pub options: Options,
+}
+
 /// What was cut.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SliceReport {
     /// Records written.
     pub records: u64,
-    /// First instant kept.
+    /// Stamp of the first record kept.
     pub from: Timestamp,
-    /// Last instant kept.
+    /// Stamp of the last record kept.
     pub to: Timestamp,
+    /// Id the finding has when the piece is analysed; `None` when the piece alone does not show it.
+    pub found_again: Option<String>,
 }
 
 /// Why nothing was cut.
@@ -66,12 +96,6 @@ pub enum SliceError {
         /// Findings there are.
         count: usize,
     },
-    /// Frames were asked for and nothing tells how long one is.
-    #[error("finding {finding} belongs to no output with a frame rate: give a time, such as --around 500ms")]
-    NoFrameRate {
-        /// Id as given.
-        finding: String,
-    },
     /// The output cannot be written.
     #[error("{out} cannot be written ({source}): check the folder and the space on the disk")]
     Write {
@@ -88,89 +112,183 @@ impl From<io::Error> for SliceError {
     }
 }
 
-/// Writes every record from `around` before the first to `around` after the last occurrence of a finding.
+/// Writes the records around the first occurrence of a finding, with the finding as comment on its record.
 ///
-/// The capture is read twice; `options` must be those of the run that gave the finding its id.
+/// The capture is read several times.
 ///
 /// # Errors
 /// See [`SliceError`]; no output file is left behind.
-pub fn slice(
-    input: &Path,
-    finding: &str,
-    around: Around,
-    options: Options,
-    out: &Path,
-) -> Result<SliceReport, SliceError> {
-    let (_, account) = analyze(&[input], options)?;
-    let found = account.findings.iter().find(|f| f.id.eq_ignore_ascii_case(finding));
-    let Some(found) = found else {
-        return Err(SliceError::NoFinding {
-            input: input.display().to_string(),
-            finding: finding.to_owned(),
-            count: account.findings.len(),
-        });
-    };
-    let margin = margin(around, found, &account)?;
-    let (from, to) = window(found, margin);
-    let written = outfile::write(out, |file| cut(input, found, from, to, file));
-    let records = written.map_err(|error| match error {
+pub fn slice(input: &Path, request: &Request<'_>, out: &Path) -> Result<SliceReport, SliceError> {
+    let (account, blinds) = run(input, &request.options)?;
+    let found = account.findings.iter().find(|f| f.id.eq_ignore_ascii_case(request.finding));
+    let found = found.ok_or_else(|| SliceError::NoFinding {
+        input: input.display().to_string(),
+        finding: request.finding.to_owned(),
+        count: account.findings.len(),
+    })?;
+    let focus = Focus::of(found, &account);
+    let (cut, found_again) = fitting(input, request, (found, &account), &focus, &blinds)?;
+    let comment = format!("wireproof: {} {} {}", found.id, found.code, found.text);
+    let kept = outfile::write(out, |file| write(input, &cut, &comment, &blinds, file));
+    let kept = kept.map_err(|error| match error {
         SliceError::Write { source, .. } => SliceError::Write { out: out.display().to_string(), source },
         other => other,
     })?;
-    Ok(SliceReport { records, from, to })
+    Ok(SliceReport { records: kept.records, from: kept.from, to: kept.to, found_again })
 }
 
-fn window(found: &Finding, margin: i64) -> (Timestamp, Timestamp) {
-    let first = found.first_ns.min(found.last_ns);
-    let last = found.first_ns.max(found.last_ns);
-    (Timestamp(first).plus(margin.saturating_neg()), Timestamp(last).plus(margin))
-}
-
-fn margin(around: Around, found: &Finding, account: &Account) -> Result<i64, SliceError> {
-    let nanoseconds = match around {
-        Around::Time(nanoseconds) => nanoseconds,
-        Around::Frames(frames) => {
-            let period = frame_period(found, account)
-                .ok_or_else(|| SliceError::NoFrameRate { finding: found.id.clone() })?;
-            period.saturating_mul(u64::from(frames))
-        }
-    };
-    Ok(i64::try_from(nanoseconds).unwrap_or(i64::MAX))
-}
-
-/// The usual time between frames of the finding's output, else between datagrams of its stream, ns.
-fn frame_period(found: &Finding, account: &Account) -> Option<u64> {
-    let stream = account.streams.get(found.stream?)?;
-    let output = stream.output.and_then(|index| account.outputs.get(index));
-    let period = output.map_or(0, |o| o.frame_interval_ns.p50);
-    [period, stream.interval_ns.p50].into_iter().find(|ns| *ns > 0)
-}
-
-fn cut(
-    input: &Path,
-    found: &Finding,
-    from: Timestamp,
-    to: Timestamp,
-    out: &mut dyn io::Write,
-) -> Result<u64, SliceError> {
-    let mut writer = PcapngWriter::new(out)?;
-    let comment = format!("wireproof {} {}: {}", found.id, found.code, found.text);
-    let mut records = 0;
-    let mut failed: Option<io::Error> = None;
-    capture::read_records_path(input, &mut |record: &Record<'_>| {
-        if failed.is_some() || record.at < from || record.at > to {
-            return;
-        }
-        let comment = (record.number == found.first_packet).then_some(comment.as_str());
-        match writer.record(record, comment) {
-            Ok(()) => records += 1,
-            Err(error) => failed = Some(error),
+/// The whole capture through the verifier, and its own drop counts.
+fn run(input: &Path, options: &Options) -> Result<(Account, Vec<Blind>), CaptureError> {
+    let mut verifier = Verifier::new(options.clone());
+    let mut blinds = Vec::new();
+    capture::read_path(input, &mut |item| match item {
+        Item::Datagram(arrival, datagram) => verifier.on_datagram(arrival, &datagram),
+        Item::Packet(arrival) => verifier.on_packet(arrival),
+        Item::Blind { from, to, dropped } => {
+            verifier.on_blind(from, to, dropped);
+            if blinds.len() < BLINDS_MAX {
+                blinds.push(Blind { from, to, dropped });
+            }
         }
     })?;
-    match failed {
-        Some(error) => Err(error.into()),
-        None => Ok(records),
+    Ok((verifier.finish(), blinds))
+}
+
+/// The shortest cut that shows the finding again, else the longest one tried.
+fn fitting<'f>(
+    input: &Path,
+    request: &Request<'_>,
+    (found, account): (&Finding, &Account),
+    focus: &'f Focus,
+    blinds: &[Blind],
+) -> Result<(Cut<'f>, Option<String>), SliceError> {
+    let mut round = 0;
+    loop {
+        let plan = plan(request, found, account, 4u64.pow(round));
+        let cut = Cut::locate(input, focus, plan)?;
+        let trial = trial(input, &cut, blinds, &request.options)?;
+        let id = shown(found, account, &trial).map(|f| f.id.clone());
+        if id.is_some() || round == WIDENINGS {
+            return Ok((cut, id));
+        }
+        round += 1;
     }
+}
+
+fn plan(request: &Request<'_>, found: &Finding, account: &Account, factor: u64) -> Plan {
+    let stream = found.stream.and_then(|index| account.streams.get(index));
+    let (frames, margin) = match request.around {
+        Around::Frames(frames) => (frames, 0),
+        Around::Time(ns) => (0, ns),
+    };
+    let own = u64::from(frames) * stream.map_or(1, |s| datagrams_per_frame(s, account));
+    let span = Span { first: found.first_ns.min(found.last_ns), last: last(request, found) };
+    let longest = stream.map_or(0, |s| s.interval_ns.max).min(15_000_000_000);
+    Plan {
+        packet: found.first_packet,
+        span,
+        before: own.max(160).saturating_mul(factor),
+        after: own.max(64).saturating_mul(factor),
+        margin: i64::try_from(margin).unwrap_or(i64::MAX),
+        tail: i64::try_from((4_000_000_000 + 4 * longest).saturating_mul(factor)).unwrap_or(i64::MAX),
+        closing: found.code == "STREAM-SILENT",
+        bystanders: i64::try_from(5_000_000_000u64.saturating_mul(factor)).unwrap_or(i64::MAX),
+        company: i64::try_from(60_000_000_000u64.saturating_mul(factor)).unwrap_or(i64::MAX),
+    }
+}
+
+/// The last instant that is evidence: that of the last occurrence, or of the first one's loss episode.
+fn last(request: &Request<'_>, found: &Finding) -> i64 {
+    let episode = matches!(found.code, "SEQ-LOST" | "SEQ-AMBIGUOUS" | "FRAME-TORN" | "FRAME-UNTERMINATED");
+    let short = found.last_ns.saturating_sub(found.first_ns) <= EPISODE_MAX;
+    if request.all || episode && short { found.first_ns.max(found.last_ns) } else { found.first_ns }
+}
+
+/// Datagrams of the stream in one frame of its output.
+fn datagrams_per_frame(stream: &StreamAccount, account: &Account) -> u64 {
+    let output = stream.output.and_then(|index| account.outputs.get(index));
+    output.filter(|o| o.streams.len() == 1).map_or(1, |o| u64::from(o.datagrams_per_frame.max(1)))
+}
+
+/// The piece through the verifier, its records numbered as in the file to be written.
+fn trial(input: &Path, cut: &Cut<'_>, blinds: &[Blind], options: &Options) -> Result<Account, CaptureError> {
+    let mut verifier = Verifier::new(options.clone());
+    let mut packet = 0;
+    let kept = cut.walk(input, &mut |record, item| {
+        packet += 1;
+        let arrival = Arrival { at: record.at, packet };
+        match item {
+            Some(datagram) => verifier.on_datagram(arrival, datagram),
+            None => verifier.on_packet(arrival),
+        }
+    })?;
+    blinds.iter().filter(|b| kept.overlaps(b)).for_each(|b| verifier.on_blind(b.from, b.to, b.dropped));
+    Ok(verifier.finish())
+}
+
+/// The finding of `piece` that is this finding of `whole`.
+fn shown<'a>(found: &Finding, whole: &Account, piece: &'a Account) -> Option<&'a Finding> {
+    let stream = |account: &'a Account, f: &Finding| f.stream.and_then(|index| account.streams.get(index));
+    let own = found.stream.and_then(|index| whole.streams.get(index));
+    piece.findings.iter().find(|f| {
+        let (first, last) = (f.first_ns.min(f.last_ns), f.first_ns.max(f.last_ns));
+        let at = f.first_ns == found.first_ns || f.count > 1 && (first..=last).contains(&found.first_ns);
+        let same = match (own, stream(piece, f)) {
+            (Some(a), Some(b)) => same_stream(a, b),
+            (a, b) => a.is_none() && b.is_none(),
+        };
+        let as_many = f.count == found.count || found.code != "SEQ-LOST";
+        f.code == found.code && f.severity == found.severity && same && at && as_many
+    })
+}
+
+fn same_stream(a: &StreamAccount, b: &StreamAccount) -> bool {
+    let key = |s: &StreamAccount| (s.protocol, s.kind, s.source.ip(), s.stream_id, s.part);
+    key(a) == key(b) && a.sender == b.sender
+}
+
+fn write(
+    input: &Path,
+    cut: &Cut<'_>,
+    comment: &str,
+    blinds: &[Blind],
+    out: &mut dyn io::Write,
+) -> Result<cut::Kept, SliceError> {
+    let mut writer = PcapngWriter::new(out)?;
+    let mut failed: Option<io::Error> = None;
+    let kept = cut.walk(input, &mut |record, _| {
+        if failed.is_some() {
+            return;
+        }
+        let note = (record.number == cut.anchor()).then(|| match record.comment {
+            Some(before) => format!("{comment}\n{before}"),
+            None => comment.to_owned(),
+        });
+        failed = writer.record(record, note.as_deref()).err();
+    })?;
+    if let Some(error) = failed {
+        return Err(error.into());
+    }
+    drops(blinds.iter().filter(|b| kept.overlaps(b)), (kept.records == 0).then_some(comment), &mut writer)?;
+    Ok(kept)
+}
+
+/// The capture's own drop counts, as two statistics blocks around each time in which it lost packets.
+fn drops<'a>(
+    blinds: impl Iterator<Item = &'a Blind>,
+    comment: Option<&str>,
+    writer: &mut PcapngWriter<&mut dyn io::Write>,
+) -> io::Result<()> {
+    let mut told = 0u64;
+    for blind in blinds {
+        if told == 0 && comment.is_some() {
+            writer.interface(LinkType::ETHERNET, 0)?;
+        }
+        writer.statistics(0, blind.from, 0, told, comment)?;
+        told = told.saturating_add(blind.dropped);
+        writer.statistics(0, blind.to, 0, told, None)?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

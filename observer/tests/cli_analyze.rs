@@ -7,6 +7,7 @@ mod cli_support;
 use cli_support::{outcome, planted, wireproof};
 use serde_json::Value;
 use std::fs;
+use std::io::Write;
 use std::process::{Command, Stdio};
 
 /// Options, environment, and whether the table is coloured.
@@ -64,6 +65,61 @@ fn standard_input_gives_the_same_record_but_for_its_name() {
     assert_eq!(code, 1);
     let name = serde_json::to_string(&capture.display().to_string()).unwrap();
     assert_eq!(file.replace(&name, "\"-\""), pipe);
+}
+
+#[test]
+fn a_packed_capture_gives_the_same_record_from_a_file_and_from_standard_input() {
+    let dir = tempfile::tempdir().unwrap();
+    let capture = planted(dir.path(), LOST);
+    let plain = fs::read(&capture).unwrap();
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(&plain).unwrap();
+    let packed =
+        [("a.pcap.gz", gzip.finish().unwrap()), ("a.pcap.zst", zstd::encode_all(&*plain, 1).unwrap())];
+    let format = ["--format", "json"];
+    let (_, expected, _) = outcome(wireproof(dir.path()).arg("analyze").arg(&capture).args(format));
+    let name = serde_json::to_string(&capture.display().to_string()).unwrap();
+    for (file, octets) in packed {
+        fs::write(dir.path().join(file), &octets).unwrap();
+        let (code, out, err) = outcome(wireproof(dir.path()).args(["analyze", file]).args(format));
+        assert_eq!((code, err.as_str()), (1, ""), "{file}");
+        assert!(out == expected.replace(&name, &format!("\"{file}\"")), "{file}");
+        let mut piped = wireproof(dir.path());
+        let (_, pipe, _) = outcome(piped.args(["analyze", "-"]).args(format).write_stdin(octets));
+        assert!(pipe == expected.replace(&name, "\"-\""), "{file} through a pipe");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error_of_its_own() {
+    let dir = tempfile::tempdir().unwrap();
+    let capture = planted(dir.path(), LOST);
+    let full = || fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_wireproof"));
+    child.arg("analyze").arg(&capture).current_dir(dir.path()).stdout(full());
+    let output = child.output().unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), err.lines().count()), (Some(6), 1), "{err}");
+    assert!(err.starts_with("wireproof: standard output cannot be written"), "{err}");
+    let mut command = wireproof(dir.path());
+    let (code, _, err) = outcome(command.arg("analyze").arg(&capture).args(["-o", "/dev/full"]));
+    assert_eq!((code, err.lines().count()), (6, 1), "{err}");
+    assert!(err.starts_with("wireproof: /dev/full cannot be written"), "{err}");
+}
+
+#[test]
+fn the_table_keeps_to_the_columns_of_the_terminal() {
+    let dir = tempfile::tempdir().unwrap();
+    let capture = planted(dir.path(), "sacn-clean-17-sync");
+    for (columns, width) in [("80", 80), ("120", 120), ("0", 100), ("wide", 100)] {
+        let mut command = wireproof(dir.path());
+        let (_, out, _) =
+            outcome(command.env("COLUMNS", columns).arg("analyze").arg("sacn-clean-17-sync.pcap"));
+        let widest = out.lines().rev().skip(1).map(|l| l.chars().count()).max().unwrap();
+        assert!(widest <= width, "{columns}: {widest}\n{out}");
+    }
+    assert!(capture.exists());
 }
 
 #[test]
@@ -233,6 +289,7 @@ fn a_slice_is_a_smaller_capture_that_shows_the_same_loss() {
     slice.arg("slice").arg(&capture).args(["--finding", id, "--around", "10f", "-o", "cut.pcapng"]);
     let (code, out, err) = outcome(&mut slice);
     assert_eq!((code, out.as_str(), err.lines().count()), (0, "", 1), "{err}");
+    assert!(err.contains("written to cut.pcapng; analyze finds it there as f0"), "{err}");
     let cut = summary(&dir.path().join("cut.pcapng"));
     let packets = |v: &Value| v["source"]["packets"].as_u64().unwrap();
     assert!(packets(&cut) > 0 && packets(&cut) < packets(&whole), "{err}");

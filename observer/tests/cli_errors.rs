@@ -54,7 +54,7 @@ const ROWS: &[(&[&str], i32, &str)] = &[
     (&["explain", "f0001"], 2, "id of a finding"),
     (&["slice", GOOD, "--finding", "f9999", "-o", "out.pcapng"], 2, "has no finding f9999"),
     (&["slice", GOOD, "--finding", "f0001", "--around", "3m", "-o", "o"], 2, "neither a number of frames"),
-    (&["slice", "-", "--finding", "f0001", "-o", "out.pcapng"], 2, "reads its capture twice"),
+    (&["slice", "-", "--finding", "f0001", "-o", "out.pcapng"], 2, "reads its capture several times"),
     (&["slice", GOOD, "--finding", "f0001", "-o", "-"], 2, "give -o a file name"),
     (&["slice", GOOD, "--finding", "f0001", "-o", GOOD], 2, "input and output at once"),
     (&["slice", "absent.pcap", "--finding", "f0001", "-o", "out.pcapng"], 6, "no such file"),

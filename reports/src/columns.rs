@@ -33,6 +33,21 @@ impl Columns {
         self.rows.iter().map(|row| self.line(row, &widths)).collect()
     }
 
+    /// The lines without as many of the `spare` columns, in their order, as it takes to stay within `limit`.
+    pub(crate) fn lines_within(&self, limit: usize, spare: &[usize]) -> Vec<String> {
+        let mut shown: Vec<usize> = (0..self.align.len()).collect();
+        for column in spare {
+            let total: usize = shown.iter().map(|column| self.width(*column) + 2).sum();
+            if total <= limit + 2 {
+                break;
+            }
+            shown.retain(|other| other != column);
+        }
+        let pick = |row: &Vec<String>| shown.iter().filter_map(|column| row.get(*column).cloned()).collect();
+        let align = shown.iter().filter_map(|column| self.align.get(*column).copied()).collect();
+        Columns { align, rows: self.rows.iter().map(pick).collect() }.lines()
+    }
+
     fn width(&self, column: usize) -> usize {
         self.rows.iter().filter_map(|row| row.get(column)).map(|c| c.chars().count()).max().unwrap_or(0)
     }
@@ -61,5 +76,14 @@ mod tests {
         columns.row(vec!["süd".to_owned(), "10".to_owned()]);
         columns.row(vec!["longer".to_owned(), "7".to_owned()]);
         assert_eq!(columns.lines(), ["NAME     N", "süd     10", "longer   7"]);
+    }
+
+    #[test]
+    fn spare_columns_give_way_in_their_order() {
+        let mut columns = Columns::new(&[("A", Align::Left), ("B", Align::Left), ("C", Align::Left)]);
+        columns.row(vec!["1111".to_owned(), "2222".to_owned(), "3333".to_owned()]);
+        assert_eq!(columns.lines_within(16, &[1, 0])[1], "1111  2222  3333");
+        assert_eq!(columns.lines_within(15, &[1, 0])[1], "1111  3333");
+        assert_eq!(columns.lines_within(5, &[1, 0])[1], "3333");
     }
 }

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 /// An output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
-    /// Plain text for people, about 100 columns.
+    /// Plain text for people.
     Table,
     /// One JSON document, two spaces of indentation.
     Json,
@@ -41,10 +41,18 @@ impl Format {
 }
 
 /// How the table looks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
     /// ANSI colour on severities and the verdict; the words stand there with and without it.
     pub color: bool,
+    /// Columns to stay within; the last line and long words go beyond.
+    pub width: usize,
+}
+
+impl Default for Style {
+    fn default() -> Self {
+        Style { color: false, width: 100 }
+    }
 }
 
 /// Why a summary could not be written.

@@ -4,7 +4,7 @@
 pub(crate) mod sample;
 mod stream;
 
-pub use stream::{Frames, Interval, Output, Owners, Sequence, Stream};
+pub use stream::{Causes, Frames, Interval, Output, Owners, Sequence, Stream, Sync};
 
 use crate::verdict::{Verdict, judge};
 use serde::{Deserialize, Serialize};

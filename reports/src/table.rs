@@ -1,46 +1,64 @@
-//! The table: a run for people, plain text of about 100 columns, the verdict first and last.
+//! The table: a run for people, plain text of a given width, the verdict first and last.
+
+mod findings;
+
+pub(crate) use findings::owner;
 
 use crate::Style;
 use crate::columns::{Align, Columns};
-use crate::summary::{Finding, Interval, Output, Stream, Summary};
+use crate::summary::{Causes, Interval, Output, Stream, Summary, Sync};
 use crate::text::{clean, fit, milliseconds, rfc3339, seconds, thousandths, wrap};
 use crate::verdict::Verdict;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-const WIDTH: usize = 100;
-
 /// Writes the whole table.
 pub(crate) fn write(summary: &Summary, style: Style, out: &mut dyn Write) -> io::Result<()> {
     let word = verdict_word(summary.verdict, style);
-    writeln!(out, "{word}  {}: {}\n", clean(&summary.source.name), clean(&summary.reason))?;
-    header(summary, out)?;
-    streams(&summary.streams, out)?;
-    outputs(&summary.outputs, out)?;
-    findings(summary, style, out)?;
-    limits(&summary.limits, out)?;
+    let width = style.width;
+    for (n, part) in wrap(&summary.reason, width.saturating_sub(14)).iter().enumerate() {
+        writeln!(out, "{}{part}", if n == 0 { format!("{word}  ") } else { "      ".to_owned() })?;
+    }
+    writeln!(out)?;
+    header(summary, width, out)?;
+    streams(&summary.streams, width, out)?;
+    outputs(&summary.outputs, width, out)?;
+    findings::write(summary, style, out)?;
+    limits(&summary.limits, width, out)?;
     writeln!(out, "VERDICT {word}: {}", clean(&summary.reason))
 }
 
-fn header(s: &Summary, out: &mut dyn Write) -> io::Result<()> {
+fn header(s: &Summary, width: usize, out: &mut dyn Write) -> io::Result<()> {
     let (d, source) = (&s.datagrams, &s.source);
-    line(out, "capture", &source.name)?;
-    line(out, "packets", &format!("{}{}", source.packets, bracketed(&source.link_types)))?;
-    line(out, "span", &span(s))?;
-    line(out, "stamps", &source.timestamps)?;
-    line(out, "damage", source.damaged.as_deref().unwrap_or("none"))?;
-    line(out, "dropped", &format!("{} by the capture itself", source.capture_dropped))?;
-    let counts = format!(
-        "{} lighting ({} well-formed, {} malformed), {} other, {} undecodable, {} capture duplicates",
-        d.lighting, d.well_formed, d.malformed, d.other, d.undecodable, d.capture_duplicates
-    );
-    line(out, "datagrams", &counts)?;
-    line(out, "", &format!("{} fragmented, {} cut, {} bad checksum", d.fragmented, d.cut, d.bad_checksum))?;
-    line(out, "kinds", &listed(&d.by_kind))?;
-    observer(s, out)
+    let mut line = |label: &str, text: &str| line(out, width, label, text);
+    line("capture", &source.name)?;
+    line("packets", &format!("{}{}", source.packets, bracketed(&source.link_types)))?;
+    line("span", &span(s))?;
+    line("stamps", &source.timestamps)?;
+    line("damage", source.damaged.as_deref().unwrap_or("none"))?;
+    line("dropped", &format!("{} by the capture itself", source.capture_dropped))?;
+    let lighting = format!("{} lighting", d.lighting);
+    let special = counted(&[
+        (d.malformed, "malformed"),
+        (d.undecodable, "undecodable"),
+        (d.capture_duplicates, "capture duplicates"),
+        (d.fragmented, "fragmented"),
+        (d.cut, "cut"),
+        (d.bad_checksum, "with a bad checksum"),
+    ]);
+    let special = if special.is_empty() { String::new() } else { format!(" ({special})") };
+    line("datagrams", &format!("{lighting}{special}, {} other", d.other))?;
+    line("kinds", &listed(&d.by_kind))?;
+    observer(s, width, out)
 }
 
-fn observer(s: &Summary, out: &mut dyn Write) -> io::Result<()> {
+/// The numbers other than 0 with their words.
+fn counted(numbers: &[(u64, &str)]) -> String {
+    let words = numbers.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}"));
+    words.collect::<Vec<_>>().join(", ")
+}
+
+fn observer(s: &Summary, width: usize, out: &mut dyn Write) -> io::Result<()> {
     if s.source.kind == "file" {
         return Ok(());
     }
@@ -55,11 +73,11 @@ fn observer(s: &Summary, out: &mut dyn Write) -> io::Result<()> {
         milliseconds(o.loop_gap_max_ns),
         milliseconds(o.queue_delay_ns.p99)
     );
-    line(out, "observer", &text)
+    line(out, width, "observer", &text)
 }
 
-fn line(out: &mut dyn Write, label: &str, text: &str) -> io::Result<()> {
-    for (n, part) in wrap(text, WIDTH - 11).iter().enumerate() {
+fn line(out: &mut dyn Write, width: usize, label: &str, text: &str) -> io::Result<()> {
+    for (n, part) in wrap(text, width.saturating_sub(11)).iter().enumerate() {
         writeln!(out, "{:<9}  {part}", if n == 0 { label } else { "" })?;
     }
     Ok(())
@@ -86,7 +104,7 @@ fn bracketed(counts: &BTreeMap<String, u64>) -> String {
     if counts.is_empty() { String::new() } else { format!(" ({})", listed(counts)) }
 }
 
-fn streams(streams: &[Stream], out: &mut dyn Write) -> io::Result<()> {
+fn streams(streams: &[Stream], width: usize, out: &mut dyn Write) -> io::Result<()> {
     use Align::{Left, Right};
     writeln!(out, "\nSTREAMS {}", streams.len())?;
     if streams.is_empty() {
@@ -110,7 +128,13 @@ fn streams(streams: &[Stream], out: &mut dyn Write) -> io::Result<()> {
     for (index, s) in streams.iter().enumerate() {
         columns.row(stream_row(index, s));
     }
-    columns.lines().iter().try_for_each(|l| writeln!(out, "{l}"))
+    let zero = |of: fn(&Stream) -> u64| streams.iter().all(|s| of(s) == 0);
+    // The names stand under OUTPUTS too; a column of zeros says least.
+    let mut spare = vec![4];
+    spare.extend(zero(|s| s.sequence.late).then_some(9));
+    spare.extend(zero(|s| s.sequence.duplicates).then_some(8));
+    spare.extend([10, 11]);
+    columns.lines_within(width, &spare).iter().try_for_each(|l| writeln!(out, "{l}"))
 }
 
 fn stream_row(index: usize, s: &Stream) -> Vec<String> {
@@ -137,113 +161,87 @@ fn lost(s: &Stream) -> String {
     if q.lost_min == q.lost { q.lost.to_string() } else { format!("{}..{}", q.lost_min, q.lost) }
 }
 
-fn outputs(outputs: &[Output], out: &mut dyn Write) -> io::Result<()> {
+fn outputs(outputs: &[Output], width: usize, out: &mut dyn Write) -> io::Result<()> {
     if outputs.is_empty() {
         return Ok(());
     }
     writeln!(out, "\nOUTPUTS {}", outputs.len())?;
     for o in outputs {
-        output(o, out)?;
+        writeln!(out, "{}", clean(&o.name))?;
+        for part in output(o).iter().flat_map(|text| wrap(text, width.saturating_sub(4))) {
+            writeln!(out, "    {part}")?;
+        }
     }
     Ok(())
 }
 
-fn output(o: &Output, out: &mut dyn Write) -> io::Result<()> {
-    let (f, s, c) = (&o.frames, &o.sync, &o.causes);
-    let shape = if o.declared { "rig" } else { "learned" };
-    let parts = format!(
-        "{} ({}, {} streams, {} datagrams and {} octets a frame, {shape})",
-        clean(&o.name),
-        o.protocol,
-        o.streams.len(),
-        varies(u64::from(o.datagrams_per_frame)),
-        varies(o.octets_per_frame)
-    );
-    writeln!(out, "{parts}")?;
-    writeln!(
-        out,
-        "    frames {}: complete {}, torn {}, unterminated {}; {}/s",
-        f.seen,
-        f.complete,
-        f.torn,
-        f.unterminated,
-        thousandths(o.rate_mhz)
-    )?;
-    writeln!(
-        out,
-        "    interval {}; spread {}",
-        distribution(&o.frame_interval_ns),
-        distribution(&o.spread_ns)
-    )?;
-    writeln!(
-        out,
-        "    sync: explicit {}, all-data {}, timeout {}, missed {}",
-        s.explicit, s.all_data, s.timeout, s.missed
-    )?;
-    writeln!(
-        out,
-        "    causes: changed {}, repeat {}, keep-alive {}, sync-only {}, goodbye {}, restart {}",
-        c.changed, c.repeat, c.keep_alive, c.sync_only, c.goodbye, c.restart
-    )
+/// What is known of an output; outcomes that never happened are left out.
+fn output(o: &Output) -> Vec<String> {
+    let f = &o.frames;
+    let (sync, causes) = (sync(&o.sync), causes(&o.causes));
+    let mut lines = vec![
+        format!(
+            "{}, {} and {} octets a frame ({})",
+            plural(o.streams.len() as u64, "stream"),
+            varies(u64::from(o.datagrams_per_frame), "datagram"),
+            if o.octets_per_frame == 0 { "varying".to_owned() } else { o.octets_per_frame.to_string() },
+            if o.declared { "rig" } else { "learned" }
+        ),
+        format!(
+            "frames {}: {} complete, {} torn, {} unterminated; {}/s",
+            f.seen,
+            f.complete,
+            f.torn,
+            f.unterminated,
+            thousandths(o.rate_mhz)
+        ),
+        format!("interval p50/p95/p99/max {}", distribution(&o.frame_interval_ns)),
+        format!("spread   p50/p95/p99/max {}", distribution(&o.spread_ns)),
+    ];
+    lines.extend((!sync.is_empty()).then(|| format!("sync: {sync}")));
+    lines.extend((!causes.is_empty()).then(|| format!("causes: {causes}")));
+    lines
 }
 
-fn varies(n: u64) -> String {
-    if n == 0 { "a varying number of".to_owned() } else { n.to_string() }
+fn sync(s: &Sync) -> String {
+    counted(&[
+        (s.explicit, "explicit"),
+        (s.all_data, "all-data"),
+        (s.timeout, "timeout"),
+        (s.missed, "missed"),
+    ])
+}
+
+fn causes(c: &Causes) -> String {
+    counted(&[
+        (c.changed, "changed"),
+        (c.repeat, "repeat"),
+        (c.keep_alive, "keep-alive"),
+        (c.sync_only, "sync-only"),
+        (c.goodbye, "goodbye"),
+        (c.restart, "restart"),
+    ])
+}
+
+fn plural(n: u64, word: &str) -> String {
+    if n == 1 { format!("1 {word}") } else { format!("{n} {word}s") }
+}
+
+fn varies(n: u64, word: &str) -> String {
+    if n == 0 { format!("varying {word}s") } else { plural(n, word) }
 }
 
 fn distribution(i: &Interval) -> String {
     let ms = milliseconds;
-    format!("p50/p95/p99/max {}/{}/{}/{} ms", ms(i.p50), ms(i.p95), ms(i.p99), ms(i.max))
+    format!("{}/{}/{}/{} ms", ms(i.p50), ms(i.p95), ms(i.p99), ms(i.max))
 }
 
-fn findings(s: &Summary, style: Style, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "\nFINDINGS {}", s.findings.len())?;
-    s.worst_first().into_iter().try_for_each(|f| finding(s, f, style, out))
-}
-
-fn finding(s: &Summary, f: &Finding, style: Style, out: &mut dyn Write) -> io::Result<()> {
-    let word = severity_word(&f.severity, style);
-    let owner = owner(f).map(|o| format!("  owner {o}")).unwrap_or_default();
-    let tainted = if f.tainted { "  tainted by capture loss" } else { "" };
-    let stream = f.stream.map(|n| format!("  stream {n}")).unwrap_or_default();
-    writeln!(out, "{} {word} {} x{}{owner}{stream}{tainted}", f.id, f.code, f.count)?;
-    writeln!(out, "    packet {} at {}", f.first_packet, rfc3339(f.first_ns, s.stamp_digits()))?;
-    for part in wrap(&f.text, WIDTH - 4) {
-        writeln!(out, "    {part}")?;
-    }
-    let detail = detail(f);
-    if detail.is_empty() { Ok(()) } else { writeln!(out, "    {}", clean(&detail)) }
-}
-
-/// The owners of a loss that have a share in it, the largest first.
-pub(crate) fn owner(f: &Finding) -> Option<String> {
-    let o = f.owners?;
-    let mut shares =
-        vec![(o.sender, "sender"), (o.wire, "wire"), (o.observer, "observer"), (o.unknown, "unknown")];
-    shares.retain(|(n, _)| *n > 0);
-    shares.sort_by_key(|(n, _)| std::cmp::Reverse(*n));
-    let words: Vec<String> = shares.iter().map(|(n, name)| format!("{name} {n}")).collect();
-    (!words.is_empty()).then(|| words.join(", "))
-}
-
-fn detail(f: &Finding) -> String {
-    let mut parts = Vec::new();
-    if !f.expected.is_empty() {
-        parts.push(format!("expected {}", f.expected));
-    }
-    if !f.got.is_empty() {
-        parts.push(format!("got {}", f.got));
-    }
-    parts.extend(f.offset.map(|o| format!("offset {o}")));
-    parts.join(", ")
-}
-
-fn limits(limits: &[String], out: &mut dyn Write) -> io::Result<()> {
+fn limits(limits: &[String], width: usize, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "\nWHAT THIS CAPTURE CAN AND CANNOT SHOW")?;
     if limits.is_empty() {
         writeln!(out, "No limits beyond those of its edges are known.")?;
     }
-    for part in limits.iter().flat_map(|l| wrap(l, WIDTH)) {
+    for part in limits.iter().flat_map(|l| wrap(l, width)) {
         writeln!(out, "{part}")?;
     }
     writeln!(out)

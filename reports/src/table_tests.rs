@@ -5,7 +5,7 @@ use crate::summary::sample;
 
 fn rendered(color: bool) -> String {
     let mut out = Vec::new();
-    write(&sample::summary(), Style { color }, &mut out).unwrap();
+    write(&sample::summary(), Style { color, ..Style::default() }, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -75,4 +75,61 @@ fn an_empty_run_still_makes_a_table() {
     let text = String::from_utf8(out).unwrap();
     assert!(text.contains("span       no packets\n"));
     assert!(text.ends_with("VERDICT PASS: no lighting datagrams, nothing was judged\n"));
+}
+
+/// The sample with `n` more losses on the streams 0 to `n - 1`.
+fn with_losses(n: usize) -> Summary {
+    let mut summary = sample::summary();
+    let loss = summary.findings.iter().find(|f| f.code == "SEQ-LOST").unwrap().clone();
+    for i in 0..n {
+        let (id, packet) = (format!("f{:04}", 100 + i), 100 + i as u64);
+        let more = crate::summary::Finding { id, stream: Some(i), first_packet: packet, ..loss.clone() };
+        summary.findings.push(more);
+    }
+    summary
+}
+
+fn table(summary: &Summary, width: usize) -> String {
+    let mut out = Vec::new();
+    write(summary, Style { width, ..Style::default() }, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn many_findings_of_one_code_are_one_entry_with_the_first_few_places() {
+    let text = table(&with_losses(17), 100);
+    let entry = "f0002 violation SEQ-LOST x54 in 18 findings  owner unknown 90  streams 0-16\n";
+    assert!(text.contains(entry), "{text}");
+    assert!(text.contains("    f0002 packet 12 at ") && text.contains("    f0101 packet 101 at "), "{text}");
+    assert!(text.contains("    and 15 more, the last is f0116\n"), "{text}");
+    assert_eq!(text.matches("SEQ-LOST").count(), 3, "{text}");
+}
+
+#[test]
+fn few_findings_of_one_code_stand_alone() {
+    let text = table(&with_losses(2), 100);
+    assert!(!text.contains("folded") && text.contains("\nf0101 violation SEQ-LOST x3 "), "{text}");
+}
+
+#[test]
+fn tainted_findings_are_not_folded_with_others() {
+    let mut summary = with_losses(8);
+    summary.findings.iter_mut().filter(|f| f.id.as_str() >= "f0104").for_each(|f| f.tainted = true);
+    let text = table(&summary, 100);
+    assert!(text.contains(" in 5 findings  owner unknown 25  streams 0-3\n"), "{text}");
+    assert!(
+        text.contains(" in 4 findings  owner unknown 20  streams 4-7  tainted by capture loss\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn lines_stay_within_the_width_but_for_the_last() {
+    for width in [80, 100, 120] {
+        let text = table(&with_losses(17), width);
+        let lines: Vec<&str> = text.lines().collect();
+        for line in &lines[..lines.len() - 1] {
+            assert!(line.chars().count() <= width, "{width}: {line}");
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use super::args::AnalyzeArgs;
 use super::config::Settings;
 use super::failure::Failure;
-use super::{output, say};
+use super::{config, output, say};
 use crate::{analysis, rig_file};
 use wireproof_protocols::verify::Options;
 use wireproof_reports::{Format, Mask, Observer, Style, Summary, render};
@@ -21,7 +21,8 @@ pub(super) fn run(args: &AnalyzeArgs) -> Result<u8, Failure> {
         Mask::new().apply(&mut summary);
     }
     let to_file = output::file(target).is_some();
-    let style = Style { color: settings.format == Format::Table && !to_file && settings.colored() };
+    let color = settings.format == Format::Table && !to_file && settings.colored();
+    let style = Style { color, width: config::width() };
     output::write(target, |out| Ok(render(&summary, settings.format, style, out)?))?;
     talk(&summary, to_file);
     Ok(if args.exit_zero { 0 } else { summary.verdict().exit_code() })

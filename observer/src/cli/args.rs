@@ -128,19 +128,23 @@ pub(super) struct ExplainArgs {
 #[command(after_help = "\
 Examples:
   wireproof slice show.pcapng --finding f0007 --around 30f -o f0007.pcapng
-  wireproof slice show.pcapng --finding f0001 --around 500ms --rig rig.toml -o f0001.pcapng
+  wireproof slice show.pcapng --finding f0001 --around 2s --rig rig.toml -o f0001.pcapng
 
-Give --rig and --strict as in the run that gave the finding its id.")]
+Give --rig and --strict as in the run that gave the finding its id. The piece is checked: it is made
+longer than --around while analyze does not find the finding again in it.")]
 pub(super) struct SliceArgs {
-    /// The capture; it is read twice, so that standard input will not do
+    /// The capture; it is read several times, so that standard input will not do
     #[arg(value_name = "FILE")]
     pub(super) file: PathBuf,
     /// The finding's id, such as f0007
     #[arg(long, value_name = "ID")]
     pub(super) finding: String,
-    /// What to keep before the first and after the last occurrence: frames (30f) or time (500ms, 2s)
+    /// What to keep at least around the first occurrence: frames (30f) or time (500ms, 2s)
     #[arg(long, value_name = "SPAN", default_value = "30f")]
     pub(super) around: Around,
+    /// Keep everything from the first to the last occurrence
+    #[arg(long)]
+    pub(super) all: bool,
     /// The pcapng file to write
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: PathBuf,

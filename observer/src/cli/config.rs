@@ -9,7 +9,7 @@ use std::fs;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use toml::Spanned;
-use wireproof_reports::Format;
+use wireproof_reports::{Format, Style};
 
 /// What a verb runs with.
 #[derive(Debug)]
@@ -63,6 +63,13 @@ impl Settings {
             Color::Auto => io::stdout().is_terminal(),
         }
     }
+}
+
+/// Columns of the table: those of `COLUMNS`, else what every terminal has, else the default of a report.
+pub(super) fn width() -> usize {
+    let told = env::var("COLUMNS").ok().and_then(|columns| columns.parse::<usize>().ok());
+    let usual = if io::stdout().is_terminal() { 80 } else { Style::default().width };
+    told.filter(|columns| *columns > 0).unwrap_or(usual).clamp(60, 400)
 }
 
 fn user_file() -> Option<PathBuf> {

@@ -68,7 +68,7 @@ impl From<RigError> for Failure {
 impl From<SliceError> for Failure {
     fn from(error: SliceError) -> Self {
         let code = match error {
-            SliceError::NoFinding { .. } | SliceError::NoFrameRate { .. } => USAGE,
+            SliceError::NoFinding { .. } => USAGE,
             _ => IO,
         };
         Failure::Said { code, text: error.to_string() }

@@ -7,7 +7,7 @@ use crate::capture::SourceReport;
 use crate::{analysis, rig_file};
 use std::collections::BTreeSet;
 use wireproof_protocols::verify::rig::{Rig, RigOutput};
-use wireproof_protocols::verify::{Account, Options, OutputAccount, StreamAccount};
+use wireproof_protocols::verify::{Account, Ended, Options, OutputAccount, StreamAccount};
 use wireproof_reports::text::rfc3339;
 
 /// Nothing in the capture makes an output: neither right nor wrong.
@@ -57,10 +57,19 @@ pub(crate) fn learned(account: &Account) -> Rig {
     rig
 }
 
+/// Nothing but a goodbye came, as some senders send for their synchronization universe.
+fn only_goodbye(stream: &StreamAccount) -> bool {
+    stream.ended == Ended::Terminated && stream.datagrams <= 3
+}
+
 /// `None` for an output without streams.
 fn learned_output(output: &OutputAccount, account: &Account) -> Option<RigOutput> {
-    let streams: Vec<&StreamAccount> =
-        output.streams.iter().filter_map(|index| account.streams.get(*index)).collect();
+    let streams: Vec<&StreamAccount> = output
+        .streams
+        .iter()
+        .filter_map(|index| account.streams.get(*index))
+        .filter(|stream| !only_goodbye(stream))
+        .collect();
     let first = streams.first()?;
     let ids: BTreeSet<u32> = streams.iter().map(|s| s.stream_id).collect();
     let alike = streams.iter().all(|s| s.sync_addresses == first.sync_addresses);

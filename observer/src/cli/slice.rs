@@ -11,7 +11,7 @@ use wireproof_reports::text::rfc3339;
 pub(super) fn run(args: &SliceArgs) -> Result<u8, Failure> {
     let dash = |path: &std::path::Path| path.as_os_str() == "-";
     if dash(&args.file) {
-        return Err(Failure::usage("slice reads its capture twice", "give a file instead of -"));
+        return Err(Failure::usage("slice reads its capture several times", "give a file instead of -"));
     }
     if dash(&args.output) {
         return Err(Failure::usage("slice writes a capture, not text", "give -o a file name"));
@@ -19,9 +19,14 @@ pub(super) fn run(args: &SliceArgs) -> Result<u8, Failure> {
     output::check(std::slice::from_ref(&args.file), Some(&args.output))?;
     let rig = args.rig.as_deref().map(rig_file::load).transpose()?;
     let options = Options { rig, strict: args.strict };
-    let report = slice::slice(&args.file, &args.finding, args.around, options, &args.output)?;
+    let request = slice::Request { finding: &args.finding, around: args.around, all: args.all, options };
+    let report = slice::slice(&args.file, &request, &args.output)?;
+    let again = match &report.found_again {
+        Some(id) => format!("analyze finds it there as {id}"),
+        None => "the piece alone does not show the finding: give a longer --around".to_owned(),
+    };
     say(&format!(
-        "{} records from {} to {} written to {}",
+        "{} records from {} to {} written to {}; {again}",
         report.records,
         rfc3339(report.from.0, 9),
         rfc3339(report.to.0, 9),

@@ -146,7 +146,7 @@ pub struct Spread {
     pub count: u64,
     /// Smallest, exact.
     pub min: u64,
-    /// Median (HDR histogram, 3 significant digits).
+    /// Median (HDR histogram: 3 significant digits above 1 ms, half a microsecond below).
     pub p50: u64,
     /// 95th percentile.
     pub p95: u64,

@@ -9,7 +9,7 @@ use super::output::{Output, OutputKey};
 use super::settle::{frozen, take};
 use super::{STREAMS_MAX, Verifier, rules};
 use crate::time::MS;
-use crate::{Arrival, Datagram, Marks, Pdu, Protocol, Severity, registry};
+use crate::{Arrival, Datagram, Kind, Marks, Pdu, Protocol, Severity, registry};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Network data loss timeout of sACN (E1.31 6.7.1).
@@ -37,7 +37,7 @@ impl Verifier {
             self.report_faults(None, arrival);
             return;
         };
-        *self.kinds.entry(pdu.kind.name).or_default() += 1;
+        self.count_kind(pdu.kind);
         let source = match guess {
             Some(flow) => self.flows[flow].source_index,
             None => self.shared.sources.source(d.source.ip()),
@@ -60,12 +60,22 @@ impl Verifier {
         }
     }
 
-    /// The stream that followed the last one before, if this datagram is its.
+    fn count_kind(&mut self, kind: Kind) {
+        match self.kinds.iter_mut().find(|(known, _)| *known == kind) {
+            Some((_, n)) => *n += 1,
+            None => self.kinds.push((kind, 1)),
+        }
+    }
+
+    /// The stream of the last datagram, or the one that followed it before, or the one the table knows.
     fn guess(&mut self, d: &Datagram<'_>, pdu: Option<&Pdu<'_>>) -> Option<usize> {
         let key = FlowKey::of(d, pdu?)?;
-        let guess = *self.successor.get(self.last_flow)?;
-        if self.flows[guess].key == key {
-            return Some(guess);
+        let next = *self.successor.get(self.last_flow)?;
+        if self.flows[next].key == key {
+            return Some(next);
+        }
+        if self.flows[self.last_flow].key == key {
+            return Some(self.last_flow);
         }
         self.by_key.get(&key).copied()
     }
@@ -192,7 +202,9 @@ impl Verifier {
         pdu: &Pdu<'_>,
         hash: u64,
     ) {
-        if let Some(s) = self.successor.get_mut(self.last_flow) {
+        if index != self.last_flow
+            && let Some(s) = self.successor.get_mut(self.last_flow)
+        {
             *s = index;
         }
         self.last_flow = index;
@@ -233,7 +245,7 @@ impl Verifier {
             flow.group_raw = pdu.sequence.filter(|_| !pdu.marks.has(Marks::SEQUENCE_OFF)).or(flow.group_raw);
         }
         take(flow, o, &mut self.shared);
-        if self.flows[index].universe.is_some() {
+        if self.universes.contested {
             self.rivals(index, now, arrival.packet, arrival.at.0);
         }
     }
@@ -297,12 +309,6 @@ impl Verifier {
         if pdu.marks.has(Marks::TERMINATED) {
             flow.goodbyes += 1;
             flow.ended = Ended::Terminated;
-            if flow.goodbyes == 1
-                && let Some(output) = flow.output
-                && !flow.chunked()
-            {
-                self.shared.outputs[output].causes.goodbye += 1;
-            }
         } else {
             flow.ended = Ended::Running;
         }
@@ -377,6 +383,7 @@ impl Verifier {
             out.synced = true;
         }
         if pdu.start_code != 0 || pdu.marks.has(Marks::TERMINATED) {
+            out.causes.goodbye += u64::from(pdu.marks.has(Marks::TERMINATED) && flow.goodbyes == 1);
             return -1;
         }
         let ahead = ahead(flow, o, pdu);

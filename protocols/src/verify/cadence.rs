@@ -6,13 +6,17 @@ const KEPT: usize = 32;
 /// Fewest intervals that may speak.
 const ENOUGH: usize = 8;
 
+/// Once the memory is full the period is worked out anew after this many intervals.
+const REFRESH: u32 = 15;
+
 /// The period of a stream or of an output's frames.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cadence {
     ring: [i64; KEPT],
     len: usize,
     next: usize,
-    dirty: bool,
+    /// Intervals added since the period was last worked out.
+    stale: u32,
     period: i64,
     steady: bool,
 }
@@ -27,7 +31,7 @@ impl Cadence {
         self.ring[self.next] = interval;
         self.next = (self.next + 1) % KEPT;
         self.len = (self.len + 1).min(KEPT);
-        self.dirty = true;
+        self.stale += 1;
     }
 
     /// The period in nanoseconds, when at least three quarters of the remembered intervals lie within a quarter
@@ -44,10 +48,11 @@ impl Cadence {
     }
 
     fn refresh(&mut self) {
-        if !self.dirty {
+        let fresh_enough = if self.len < KEPT { 0 } else { REFRESH };
+        if self.stale <= fresh_enough {
             return;
         }
-        self.dirty = false;
+        self.stale = 0;
         self.steady = false;
         let mut sorted = self.ring;
         let sorted = &mut sorted[..self.len];

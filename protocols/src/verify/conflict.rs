@@ -25,6 +25,8 @@ struct Universe {
 /// All universes with their sources.
 #[derive(Debug, Default)]
 pub(crate) struct Universes {
+    /// Some universe has more than one source.
+    pub contested: bool,
     list: Vec<Universe>,
     by_key: HashMap<(Protocol, u32, Option<SocketAddr>), usize>,
 }
@@ -43,6 +45,7 @@ impl Universes {
         if universe.flows.len() < RIVALS_MAX {
             universe.flows.push(flow.index);
         }
+        self.contested |= universe.flows.len() > 1;
         index
     }
 }
@@ -85,7 +88,8 @@ impl Verifier {
                 universe.turns += 1;
             }
             universe.last_top = Some(flow);
-            if universe.turns >= 3
+            // A hand-over is no conflict; for Art-Net every second sender within the time is a merge.
+            if (universe.turns >= 3 || protocol == Protocol::ArtNet)
                 && let Some(rival) = rival
             {
                 self.conflict(flow.max(rival), flow.min(rival), place);

@@ -32,10 +32,7 @@ impl Findings {
     /// Counts a fault of one datagram under its rule and stream; the first case is kept as the example.
     pub(crate) fn fault(&mut self, fault: &Fault, place: Place) {
         let key = (fault.rule.code, fault.severity, place.stream, 0);
-        let text = || match fault.hint {
-            "" => fault.rule.title.to_owned(),
-            hint => format!("{}: {hint}", fault.rule.title),
-        };
+        let text = || fault_text(fault);
         if let Some(f) = self.entry(key, fault.rule, fault.severity, place, text)
             && f.count == 1
         {
@@ -55,6 +52,20 @@ impl Findings {
         text: impl FnOnce() -> String,
     ) -> Option<&mut Finding> {
         self.entry((rule.code, severity, place.stream, variant), rule, severity, place, text)
+    }
+
+    /// Counts a finding that stands for `n` cases.
+    pub(crate) fn add_n(
+        &mut self,
+        rule: &'static Rule,
+        place: Place,
+        variant: u32,
+        n: u64,
+        text: impl FnOnce() -> String,
+    ) {
+        if let Some(f) = self.add(rule, rule.severity, place, variant, text) {
+            f.count = n;
+        }
     }
 
     /// Adds a finding of its own.
@@ -126,6 +137,18 @@ impl Findings {
         }
         list
     }
+}
+
+/// The rule is quoted, so the sentence has to say that it is the rule and not what was seen.
+fn fault_text(fault: &Fault) -> String {
+    let title = fault.rule.title.trim_end_matches('.');
+    let said = match fault.severity {
+        Severity::Violation => format!("rule broken: {title}"),
+        Severity::Warning => format!("rule not kept: {title}"),
+        Severity::Info if fault.hint.is_empty() => title.to_owned(),
+        Severity::Info => return fault.hint.to_owned(),
+    };
+    if fault.hint.is_empty() { said } else { format!("{said} ({})", fault.hint) }
 }
 
 fn blank(rule: &'static Rule, severity: Severity, place: Place, text: String) -> Finding {

@@ -186,7 +186,7 @@ impl Verifier {
             })
             .collect();
         let mut datagrams = self.counts;
-        datagrams.by_kind = self.kinds;
+        datagrams.by_kind = self.kinds.iter().map(|(kind, n)| (kind.name, *n)).collect();
         let mut findings = self.shared.findings.into_list();
         renumber(&mut findings, &self.flows, ranges);
         raise(&mut findings, &self.options);
@@ -264,6 +264,9 @@ fn stream_account(f: &Flow, output: Option<usize>, frames: Option<(&Output, Rang
 fn own_frames(f: &Flow, output: &Output, range: Range) -> FrameAccount {
     if f.chunked() {
         return output.frames(range.base, range.end);
+    }
+    if f.group_frame.is_none() {
+        return FrameAccount::default();
     }
     let seen = u64::try_from(range.end - range.base).unwrap_or(0);
     let torn = f.torn.range(range.base..range.end.max(range.base)).count() as u64 + f.torn_more;

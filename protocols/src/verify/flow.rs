@@ -9,6 +9,7 @@ use super::sequence::{Gap, Lane};
 use super::spread::Gauge;
 use crate::{Cid, Datagram, Kind, Marks, Pdu, Protocol};
 use std::collections::BTreeSet;
+use std::hash::{Hash, Hasher};
 use std::net::{IpAddr, SocketAddr};
 
 /// Destinations kept of one stream.
@@ -18,7 +19,7 @@ const PORTS_MAX: usize = 8;
 
 /// Flow key of the contract: sACN (source IP, CID, universe, kind); DDP (source IP, source port, ID);
 /// Art-Net (source IP, port-address, physical); BigPacket and others (source IP, stream id).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FlowKey {
     pub kind: Kind,
     pub source: IpAddr,
@@ -26,6 +27,16 @@ pub(crate) struct FlowKey {
     pub sender: Cid,
     pub stream: u32,
     pub part: u8,
+}
+
+impl Hash for FlowKey {
+    // The kind's name is left out: its protocol and length tell kinds apart well enough for a table.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(u64::from(self.stream) << 32 | u64::from(self.port) << 16 | u64::from(self.part) << 8);
+        state.write_u8(self.kind.protocol as u8 ^ (self.kind.name.len() as u8) << 3);
+        state.write(&self.sender);
+        self.source.hash(state);
+    }
 }
 
 impl FlowKey {
@@ -125,6 +136,7 @@ pub(crate) struct Flow {
     pub syncs: BTreeSet<u16>,
     pub start_codes: BTreeSet<u8>,
     pub last_priority: u8,
+    last_facts: (u8, u8, u16),
     pub last_preview: bool,
     pub last_sync: i64,
     pub sync_missing: bool,
@@ -196,6 +208,7 @@ impl Flow {
             syncs: BTreeSet::new(),
             start_codes: BTreeSet::new(),
             last_priority: pdu.priority,
+            last_facts: (0, 0, 0),
             last_preview: false,
             last_sync: i64::MIN,
             sync_missing: false,
@@ -236,10 +249,14 @@ impl Flow {
 
     /// Remembers what the contract lists per stream, bounded.
     pub(crate) fn note(&mut self, pdu: &Pdu<'_>) {
-        keep(&mut self.priorities, pdu.priority);
-        keep(&mut self.start_codes, pdu.start_code);
-        if pdu.sync != 0 {
-            keep(&mut self.syncs, pdu.sync);
+        let facts = (pdu.priority, pdu.start_code, pdu.sync);
+        if self.datagrams == 1 || self.last_facts != facts {
+            self.last_facts = facts;
+            keep(&mut self.priorities, pdu.priority);
+            keep(&mut self.start_codes, pdu.start_code);
+            if pdu.sync != 0 {
+                keep(&mut self.syncs, pdu.sync);
+            }
         }
         self.octets = (self.octets.0.min(pdu.data_length), self.octets.1.max(pdu.data_length));
         self.levels += u64::from(pdu.start_code == 0 && pdu.marks.has(Marks::DATA));

@@ -61,10 +61,7 @@ impl Verifier {
                     f.unnumbered, f.datagrams
                 )
             };
-            self.shared
-                .findings
-                .add(rules::SEQ_UNUSED, Severity::Info, start(f), 1, text)
-                .map(|found| found.count = f.unnumbered);
+            self.shared.findings.add_n(rules::SEQ_UNUSED, start(f), 1, f.unnumbered, text);
         }
     }
 
@@ -192,25 +189,19 @@ impl Verifier {
             let n = self.counts.capture_duplicates;
             let text =
                 || format!("{n} datagrams stand twice in the capture (same IP id within 5 ms): removed");
-            findings.add(rules::CAP_DUPLICATE, Severity::Info, place, 0, text).map(|f| f.count = n);
+            findings.add_n(rules::CAP_DUPLICATE, place, 0, n, text);
         }
         if let Some(place) = at(self.first_cut) {
             let n = self.counts.cut;
             let text = || format!("{n} datagrams were cut by the capture's snap length");
-            findings.add(rules::CAP_TRUNCATED, Severity::Info, place, 0, text).map(|f| f.count = n);
+            findings.add_n(rules::CAP_TRUNCATED, place, 0, n, text);
         }
         if let Some(place) = at(self.first_fragment) {
             let n = self.counts.fragmented;
             let text = || format!("{n} datagrams travelled as IP fragments");
-            findings.add(rules::CAP_FRAGMENT, Severity::Info, place, 0, text).map(|f| f.count = n);
+            findings.add_n(rules::CAP_FRAGMENT, place, 0, n, text);
         }
-        for s in self
-            .shared
-            .sources
-            .list
-            .iter()
-            .filter(|s| s.bad > 0 && s.bad * 20 > s.good.max(20) || s.bad > 0 && s.good == 0)
-        {
+        for s in self.shared.sources.list.iter().filter(|s| s.offloads()) {
             let place = Place { stream: None, packet: s.first_bad.0, stamp: s.first_bad.1 };
             let variant = u32::try_from(s.first_bad.0).unwrap_or(u32::MAX);
             let text = || {
@@ -221,7 +212,7 @@ impl Verifier {
                     s.address
                 )
             };
-            findings.add(rules::CAP_OFFLOAD, Severity::Info, place, variant, text).map(|f| f.count = s.bad);
+            findings.add_n(rules::CAP_OFFLOAD, place, variant, s.bad, text);
         }
     }
 
@@ -235,10 +226,7 @@ impl Verifier {
         let place = Place { stream: None, packet: 0, stamp: first };
         let text =
             || format!("the capture itself lost {total} packets; losses of that time are nobody's fault yet");
-        self.shared
-            .findings
-            .add(rules::CAP_DROPPED, Severity::Warning, place, 0, text)
-            .map(|f| f.count = total);
+        self.shared.findings.add_n(rules::CAP_DROPPED, place, 0, total, text);
         let blind = std::mem::take(&mut self.blind);
         self.shared.findings.taint(|from, to| blind.iter().any(|b| from <= b.to && to >= b.from));
         self.blind = blind;

@@ -28,7 +28,7 @@ mod spread;
 pub use account::*;
 pub use sequence::sacn_accepts;
 
-use crate::{Arrival, Cid, Datagram, Faults, Timestamp};
+use crate::{Arrival, Cid, Datagram, Faults, Kind, Timestamp};
 use clock::{Clock, Tick};
 use conflict::Universes;
 use flow::{Flow, FlowKey};
@@ -65,7 +65,7 @@ pub struct Verifier {
     options: Options,
     clock: Clock,
     counts: DatagramCounts,
-    kinds: BTreeMap<&'static str, u64>,
+    kinds: Vec<(Kind, u64)>,
     faults: Faults,
     shared: Shared,
     flows: Vec<Flow>,
@@ -92,7 +92,7 @@ impl Verifier {
             options,
             clock: Clock::default(),
             counts: DatagramCounts::default(),
-            kinds: BTreeMap::new(),
+            kinds: Vec::new(),
             faults: Faults::new(),
             shared: Shared::default(),
             flows: Vec::new(),

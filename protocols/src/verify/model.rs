@@ -116,7 +116,7 @@ pub(crate) fn infer(protocol: Protocol, seen: &[Observation]) -> Model {
     }
     let numbered: Vec<&Observation> = seen.iter().filter(|o| o.counts()).collect();
     let off = numbered.iter().filter(|o| o.marks.has(Marks::SEQUENCE_OFF)).count();
-    if !numbered.is_empty() && off * 10 >= numbered.len() * 9 {
+    if off * 10 >= numbered.len() * 9 {
         return base.nothing();
     }
     let model = match protocol {

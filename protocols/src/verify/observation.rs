@@ -45,6 +45,6 @@ pub(crate) struct Observation {
 impl Observation {
     /// Takes part in the numbering (a DDP push without data does not).
     pub(crate) fn counts(&self) -> bool {
-        self.numbered && !(self.marks.has(Marks::SEQUENCE_OFF) && !self.marks.has(Marks::DATA))
+        self.numbered && (self.marks.has(Marks::DATA) || !self.marks.has(Marks::SEQUENCE_OFF))
     }
 }

@@ -158,7 +158,7 @@ impl Output {
         if target == current.number && !current.closed {
             return (current.number, false);
         }
-        let half = period.is_none_or(|p| (at - current.start) * 2 >= p);
+        let half = period.is_some_and(|p| (at - current.start) * 2 >= p);
         if target == next && (ahead == 1 || half) {
             return (next, true);
         }
@@ -187,7 +187,9 @@ impl Output {
             self.interval.add(c.start - start);
             self.cadence.add(c.start - start);
         }
-        self.spread.add((c.last - c.start).max(1));
+        if c.datagrams > 1 {
+            self.spread.add((c.last - c.start).max(1));
+        }
         if self.synced && !c.closed {
             if self.whole(c.datagrams) { self.sync.all_data += 1 } else { self.sync.timeout += 1 }
         }

@@ -4,9 +4,10 @@ use super::account::Ended;
 use super::findings::Place;
 use super::finish::Range;
 use super::flow::Flow;
+use super::output::Output;
 use super::rig::RigOutput;
 use super::{Verifier, rules};
-use crate::Severity;
+use crate::{Rule, Severity};
 
 impl Verifier {
     /// Datagrams a frame that the rig declares for an output; 0 when it does not.
@@ -76,63 +77,69 @@ impl Verifier {
     }
 
     fn check_shape(&mut self, r: &RigOutput, ranges: &[Range]) {
-        for index in 0..self.shared.outputs.len() {
-            let Some(first) = self.shared.outputs[index].flows.first().copied() else { continue };
-            if !matches(r, &self.flows[first]) || ranges[index].end - ranges[index].base < 3 {
+        for (index, range) in ranges.iter().enumerate() {
+            let output = &self.shared.outputs[index];
+            let Some(first) = output.flows.first().map(|i| &self.flows[*i]) else { continue };
+            if !matches(r, first) || range.end - range.base < 3 {
                 continue;
             }
-            let o = &self.shared.outputs[index];
-            let place = Place { stream: Some(first), packet: 0, stamp: self.flows[first].first_stamp };
-            let mut wrong: Vec<(&'static crate::Rule, String, String, String)> = Vec::new();
-            let mut compare = |what: &str, want: Option<u64>, got: Option<u64>| {
-                if let Some(want) = want
-                    && got != Some(want)
+            let place = Place { stream: Some(first.index), packet: 0, stamp: first.first_stamp };
+            let synced = |sync: u16| output.flows.iter().any(|f| self.flows[*f].syncs.contains(&sync));
+            for wrong in deviations(r, output, synced) {
+                if let Some(f) =
+                    self.shared.findings.single(wrong.rule, wrong.rule.severity, place, wrong.text)
                 {
-                    let got = got.map_or("varying".to_owned(), |g| g.to_string());
-                    let text = format!("output {}: {got} {what} a frame, {want} declared", r.name);
-                    wrong.push((rules::RIG_SHAPE, text, want.to_string(), got));
-                }
-            };
-            compare("datagrams", r.datagrams_per_frame.map(u64::from), o.learned_size().map(u64::from));
-            compare("octets", r.octets_per_frame, o.usual_octets());
-            if let Some((want, tolerance)) = r.rate_mhz {
-                let got = o.rate_mhz();
-                if got.abs_diff(want) * 1000 > want * tolerance && !r.on_change {
-                    let text = format!(
-                        "output {}: {}.{:03} frames a second, {}.{:03} declared",
-                        r.name,
-                        got / 1000,
-                        got % 1000,
-                        want / 1000,
-                        want % 1000
-                    );
-                    wrong.push((
-                        rules::RIG_RATE,
-                        text,
-                        format!("{}.{:03} Hz", want / 1000, want % 1000),
-                        format!("{}.{:03} Hz", got / 1000, got % 1000),
-                    ));
-                }
-            }
-            if let Some(sync) = r.sync
-                && !o.flows.iter().any(|f| self.flows[*f].syncs.contains(&sync))
-                && sync != 0
-            {
-                wrong.push((
-                    rules::RIG_SHAPE,
-                    format!("output {}: no data asks for synchronization on {sync}", r.name),
-                    sync.to_string(),
-                    "none".to_owned(),
-                ));
-            }
-            for (rule, text, expected, got) in wrong {
-                if let Some(f) = self.shared.findings.single(rule, rule.severity, place, text) {
-                    f.expected = expected;
-                    f.got = got;
+                    f.expected = wrong.expected;
+                    f.got = wrong.got;
                 }
             }
         }
     }
+}
+
+struct Deviation {
+    rule: &'static Rule,
+    text: String,
+    expected: String,
+    got: String,
+}
+
+/// Everything in which an output differs from what the rig declares.
+fn deviations(r: &RigOutput, output: &Output, synced: impl Fn(u16) -> bool) -> Vec<Deviation> {
+    let mut all = Vec::new();
+    let size = output.learned_size().map(u64::from);
+    all.extend(r.datagrams_per_frame.and_then(|want| shape(r, "datagrams", want.into(), size)));
+    all.extend(r.octets_per_frame.and_then(|want| shape(r, "octets", want, output.usual_octets())));
+    all.extend(
+        r.rate_mhz
+            .filter(|_| !r.on_change)
+            .and_then(|(want, within)| rate(r, want, within, output.rate_mhz())),
+    );
+    all.extend(r.sync.filter(|s| *s != 0 && !synced(*s)).map(|s| Deviation {
+        rule: rules::RIG_SHAPE,
+        text: format!("output {}: no data asks for synchronization on {s}", r.name),
+        expected: s.to_string(),
+        got: "none".to_owned(),
+    }));
+    all
+}
+
+fn shape(r: &RigOutput, what: &str, want: u64, got: Option<u64>) -> Option<Deviation> {
+    if got == Some(want) {
+        return None;
+    }
+    let got = got.map_or("varying".to_owned(), |g| g.to_string());
+    let text = format!("output {}: {got} {what} a frame, {want} declared", r.name);
+    Some(Deviation { rule: rules::RIG_SHAPE, text, expected: want.to_string(), got })
+}
+
+fn rate(r: &RigOutput, want: u64, within: u64, got: u64) -> Option<Deviation> {
+    if got.abs_diff(want).saturating_mul(1000) <= want.saturating_mul(within) {
+        return None;
+    }
+    let hertz = |mhz: u64| format!("{}.{:03} Hz", mhz / 1000, mhz % 1000);
+    let text = format!("output {}: {} frames a second, {} declared", r.name, hertz(got), hertz(want));
+    Some(Deviation { rule: rules::RIG_RATE, text, expected: hertz(want), got: hertz(got) })
 }
 
 fn matches(r: &RigOutput, f: &Flow) -> bool {

@@ -160,7 +160,7 @@ impl Lane {
         let cycle = self.model.cycle;
         let forward = (place + cycle - self.place) % cycle;
         let step = u64::from(self.model.step);
-        if step > 1 && forward % step != 0 {
+        if step > 1 && !forward.is_multiple_of(step) {
             return -1;
         }
         i64::try_from(forward / step).unwrap_or(i64::MAX)

@@ -499,6 +499,10 @@ fn restart(flow: &mut Flow, o: &Observation, place: At, findings: &mut Findings)
 /// A late datagram mends its hole.
 fn late(flow: &mut Flow, lane: usize, number: i64) {
     flow.sequence.late += 1;
+    if flow.zero_wrap.is_some_and(|(_, gap, _)| gap.from == number) {
+        flow.zero_wrap = None;
+        return;
+    }
     let Some(e) = flow.episodes.iter_mut().find(|e| e.lane == lane && (e.from..=e.to).contains(&number))
     else {
         return;

@@ -1,0 +1,209 @@
+//! Every finding is cut out and found again: of every planted case and of every shared capture.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests count as tests")]
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use wireproof::capture::{self, Record};
+use wireproof::slice::{Around, Request, slice};
+use wireproof::{analysis, capture::SourceReport};
+use wireproof_fixture::{cases, write_pcap};
+use wireproof_protocols::Severity;
+use wireproof_protocols::verify::{Account, Finding, Options, StreamAccount};
+
+/// Findings that a piece cannot show again, as `input code`, and why.
+const EXCEPTIONS: &[(&str, &str, &str)] = &[];
+
+fn analyzed(path: &Path, options: &Options) -> (SourceReport, Account) {
+    analysis::analyze(&[path], options.clone()).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+fn identity(account: &Account, f: &Finding) -> Option<String> {
+    let s: &StreamAccount = account.streams.get(f.stream?)?;
+    let (source, sender) = (s.source.ip(), s.sender.as_deref().unwrap_or("-"));
+    Some(format!("{}/{} {source} {} {} {sender}", s.protocol.name(), s.kind, s.stream_id, s.part))
+}
+
+/// What keeps `g` from being the finding `f`; `None` when it is.
+fn differs(f: &Finding, whole: &Account, g: &Finding, piece: &Account) -> Option<String> {
+    let differ = |what: &str, a: String, b: String| (a != b).then(|| format!("{what} {a}, now {b}"));
+    let within = g.first_ns == f.first_ns || g.count > 1 && (g.first_ns..=g.last_ns).contains(&f.first_ns);
+    differ("severity", f.severity.name().to_owned(), g.severity.name().to_owned())
+        .or_else(|| {
+            differ("stream", format!("{:?}", identity(whole, f)), format!("{:?}", identity(piece, g)))
+        })
+        .or_else(|| (!within).then(|| format!("time {}, now {}..{}", f.first_ns, g.first_ns, g.last_ns)))
+        .or_else(|| {
+            (f.code == "SEQ-LOST").then(|| differ("lost", f.count.to_string(), g.count.to_string())).flatten()
+        })
+}
+
+/// Comments of the piece's records.
+fn comments(piece: &Path) -> Vec<(i64, String)> {
+    let mut list = Vec::new();
+    capture::read_records_path(piece, &mut |r: &Record<'_>| {
+        list.extend(r.comment.map(|c| (r.at.0, c.to_owned())));
+    })
+    .unwrap();
+    list
+}
+
+/// Cuts one finding out and looks for it in the piece.
+fn round_trip(
+    path: &Path,
+    options: &Options,
+    whole: &Account,
+    f: &Finding,
+    piece: &Path,
+) -> Result<u64, String> {
+    let request =
+        Request { finding: &f.id, around: Around::Frames(30), all: false, options: options.clone() };
+    let cut = slice(path, &request, piece).map_err(|e| e.to_string())?;
+    let (report, account) = analyzed(piece, options);
+    if report.damaged.is_some() || report.packets != cut.records {
+        return Err(format!("{} records written, read back {report:?}", cut.records));
+    }
+    let note = format!("wireproof: {} {} ", f.id, f.code);
+    let comments = comments(piece);
+    let bare = report.packets == 0 && whole.datagrams.lighting == 0;
+    if !bare
+        && !comments.iter().any(|(at, c)| c.starts_with(&note) && (f.first_packet == 0 || *at == f.first_ns))
+    {
+        return Err(format!("no comment on the record of the first occurrence: {comments:?}"));
+    }
+    let strange = |g: &&Finding| {
+        g.severity > Severity::Info
+            && !whole.findings.iter().any(|w| (w.code, w.severity) == (g.code, g.severity))
+    };
+    if let Some(g) = account.findings.iter().find(strange) {
+        return Err(format!(
+            "the piece shows {} {} that the whole does not: {}",
+            g.severity.name(),
+            g.code,
+            g.text
+        ));
+    }
+    let same_code: Vec<&Finding> = account.findings.iter().filter(|g| g.code == f.code).collect();
+    let problems: Vec<String> = same_code.iter().filter_map(|g| differs(f, whole, g, &account)).collect();
+    if problems.len() < same_code.len() {
+        return if cut.found_again.is_some() {
+            Ok(cut.records)
+        } else {
+            Err("shown but not told".to_owned())
+        };
+    }
+    Err(format!("not found again in {} records ({})", cut.records, problems.join("; ")))
+}
+
+/// Problems of all findings of one capture.
+fn all_findings(name: &str, path: &Path, options: &Options, piece: &Path) -> Vec<String> {
+    let (_, whole) = analyzed(path, options);
+    let mut problems = Vec::new();
+    for f in &whole.findings {
+        let excused = EXCEPTIONS.iter().any(|(input, code, _)| *input == name && *code == f.code);
+        match (round_trip(path, options, &whole, f, piece), excused) {
+            (Err(problem), false) => problems.push(format!("{name} {} {}: {problem}", f.id, f.code)),
+            (Ok(_), true) => problems.push(format!("{name} {} {} needs no exception", f.id, f.code)),
+            _ => {}
+        }
+    }
+    problems
+}
+
+fn corpus(part: usize) {
+    let dir = tempfile::tempdir().unwrap();
+    let mut problems = Vec::new();
+    for case in cases().into_iter().skip(part).step_by(2) {
+        let planted = (case.build)(1).unwrap();
+        let path = dir.path().join("case.pcap");
+        write_pcap(&planted, &mut File::create(&path).unwrap()).unwrap();
+        let options = Options { rig: planted.rig.clone(), strict: false };
+        problems.extend(all_findings(case.name, &path, &options, &dir.path().join("piece.pcapng")));
+    }
+    assert!(problems.is_empty(), "seed 1, {}:\n{}", problems.len(), problems.join("\n"));
+}
+
+#[test]
+fn every_finding_of_one_half_of_the_corpus_is_found_again_in_its_piece() {
+    corpus(0);
+}
+
+#[test]
+fn every_finding_of_the_other_half_of_the_corpus_is_found_again_in_its_piece() {
+    corpus(1);
+}
+
+/// A long run of one universe in which every 50th datagram has a priority over 200.
+fn long_run(path: &Path) {
+    let case = cases().into_iter().find(|c| c.name == "sacn-clean-1").unwrap();
+    let mut planted = (case.build)(1).unwrap();
+    let (first, last) = (planted.arrivals[0].at, planted.arrivals.last().unwrap().at);
+    let once = planted.arrivals.clone();
+    for round in 1..40 {
+        let later = round * (last.since(first) + 20_000_000);
+        planted.arrivals.extend(once.iter().cloned().map(|mut d| {
+            d.at = d.at.plus(later);
+            d
+        }));
+    }
+    planted.arrivals.iter_mut().skip(30).step_by(50).for_each(|d| d.payload[108] = 201);
+    write_pcap(&planted, &mut File::create(path).unwrap()).unwrap();
+}
+
+#[test]
+fn a_finding_of_a_whole_run_is_cut_around_its_first_occurrence_unless_all_is_asked_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, piece) = (dir.path().join("long.pcap"), dir.path().join("piece.pcapng"));
+    long_run(&path);
+    let options = Options::default();
+    let (report, whole) = analyzed(&path, &options);
+    let f = whole.findings.iter().max_by_key(|f| f.last_ns - f.first_ns).unwrap();
+    assert!(f.count > 100 && f.first_packet == 31, "{f:?}");
+    let ask = |all| Request { finding: &f.id, around: Around::Frames(30), all, options: options.clone() };
+    let short = slice(&path, &ask(false), &piece).unwrap();
+    assert!(short.records >= 95 && short.records * 10 < report.packets, "{short:?} of {}", report.packets);
+    assert!(short.found_again.is_some());
+    let long = slice(&path, &ask(true), &piece).unwrap();
+    assert!(long.records > report.packets * 9 / 10 && long.to.0 >= f.last_ns, "{long:?}");
+    assert_eq!(
+        analyzed(&piece, &options).1.findings.iter().find(|g| g.code == f.code).unwrap().count,
+        f.count
+    );
+}
+
+fn captures(folder: &Path, list: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        match path.extension().and_then(|e| e.to_str()) {
+            Some("pcap" | "pcapng") => list.push(path),
+            None if path.is_dir() => captures(&path, list),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn every_finding_of_the_shared_captures_is_found_again_in_its_piece() {
+    let shared = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared"));
+    if !shared.is_dir() {
+        eprintln!(
+            "SKIPPED every_finding_of_the_shared_captures_is_found_again_in_its_piece: ../shared is absent"
+        );
+        return;
+    }
+    let mut list = Vec::new();
+    captures(&shared.join("golden"), &mut list);
+    captures(&shared.join("captures"), &mut list);
+    list.sort();
+    assert!(list.len() > 20, "{list:?}");
+    let dir = tempfile::tempdir().unwrap();
+    let mut problems = Vec::new();
+    for path in list {
+        if analysis::analyze(&[&path], Options::default()).is_err() {
+            continue;
+        }
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        problems.extend(all_findings(&name, &path, &Options::default(), &dir.path().join("piece.pcapng")));
+    }
+    assert!(problems.is_empty(), "{}:\n{}", problems.len(), problems.join("\n"));
+}
