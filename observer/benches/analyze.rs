@@ -66,13 +66,21 @@ fn report(names: &[&str], times: &mut [Vec<u64>], account: &Account) -> Outcome<
     let mut out = std::io::stdout().lock();
     let datagrams = account.datagrams.lighting.max(1);
     let lost: u64 = account.streams.iter().map(|s| s.sequence.lost).sum();
-    writeln!(out, "{datagrams} datagrams, {} streams, {lost} lost, {ROUNDS} rounds, median CPU time", account.streams.len())?;
+    writeln!(
+        out,
+        "{datagrams} datagrams, {} streams, {lost} lost, {ROUNDS} rounds, median CPU time",
+        account.streams.len()
+    )?;
     let limit = median(&mut times[0]);
     for (name, times) in names.iter().zip(times) {
         let time = median(times);
         let each = time as f64 / datagrams as f64;
         let ratio = time as f64 / limit.max(1) as f64;
-        writeln!(out, "{name:>20}: {each:7.1} ns/datagram, {:5.2} M/s, {ratio:.2} x the sweep", 1000.0 / each)?;
+        writeln!(
+            out,
+            "{name:>20}: {each:7.1} ns/datagram, {:5.2} M/s, {ratio:.2} x the sweep",
+            1000.0 / each
+        )?;
     }
     writeln!(out, "peak memory of this process: {}", peak()?)?;
     Ok(())
@@ -161,15 +169,22 @@ fn generate(count: usize, path: &Path) -> Outcome<()> {
         let mut at = 1_700_000_000_000_000_000 + frame * 16_666_667;
         for (host, (octets, encoder)) in outputs.iter_mut().enumerate() {
             let data: Vec<u8> = (0..*octets).map(|i| (i as i64 * 7 + frame) as u8).collect();
-            let source = SocketAddr::from((Ipv4Addr::new(10, 0, 0, host as u8 + 1), encoder.protocol() as u16 + 5000));
+            let source =
+                SocketAddr::from((Ipv4Addr::new(10, 0, 0, host as u8 + 1), encoder.protocol() as u16 + 5000));
             let link = Link { checksum: Checksum::Good, ..Link::default() };
             encoder.encode(&data, &mut |destination, payload| {
                 sent += 1;
                 let link = Link { ip_id: Some(sent as u16 | 1), ttl: Some(64), ..link };
                 at += 5_000;
                 let at = Timestamp(at);
-                if sent % 20_011 != 0 {
-                    planted.arrivals.push(PlantedDatagram { at, source, destination, payload: payload.to_vec(), link });
+                if !sent.is_multiple_of(20_011) {
+                    planted.arrivals.push(PlantedDatagram {
+                        at,
+                        source,
+                        destination,
+                        payload: payload.to_vec(),
+                        link,
+                    });
                 }
             })?;
         }

@@ -139,6 +139,19 @@ pub struct FrameAccount {
     pub unterminated: u64,
 }
 
+impl FrameAccount {
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: FrameAccount) -> FrameAccount {
+        FrameAccount {
+            seen: self.seen + other.seen,
+            complete: self.complete + other.complete,
+            torn: self.torn + other.torn,
+            unterminated: self.unterminated + other.unterminated,
+        }
+    }
+}
+
 /// Distribution of a time in nanoseconds; all 0 when nothing was measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spread {
@@ -146,7 +159,8 @@ pub struct Spread {
     pub count: u64,
     /// Smallest, exact.
     pub min: u64,
-    /// Median (HDR histogram: 3 significant digits above 1 ms, half a microsecond below).
+    /// Median: exact by nearest rank for few values, else from an HDR histogram (3 significant digits above 1 ms,
+    /// half a microsecond below).
     pub p50: u64,
     /// 95th percentile.
     pub p95: u64,

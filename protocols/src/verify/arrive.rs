@@ -231,7 +231,7 @@ impl Verifier {
         self.session(index, d, pdu, &mut o);
         self.count(index, d, pdu, &o);
         if pdu.marks.has(Marks::SYNC) {
-            self.synchronize(index, now, d, pdu);
+            self.synchronize(index, now, pdu);
         } else {
             self.await_sync(index, pdu, &o);
         }
@@ -294,7 +294,7 @@ impl Verifier {
 
     fn count(&mut self, index: usize, d: &Datagram<'_>, pdu: &Pdu<'_>, o: &Observation) {
         let flow = &mut self.flows[index];
-        if flow.datagrams > 0 && !o.new_session && !o.new_port {
+        if flow.datagrams > 0 && !o.new_session && !o.new_port && !pdu.marks.has(Marks::TERMINATED) {
             let interval = o.at - flow.arrived_at;
             flow.intervals.add(interval);
             flow.longest_ns = flow.longest_ns.max(interval);
@@ -334,40 +334,34 @@ impl Verifier {
         });
     }
 
-    fn synchronize(&mut self, index: usize, now: i64, d: &Datagram<'_>, pdu: &Pdu<'_>) {
+    fn synchronize(&mut self, index: usize, now: i64, pdu: &Pdu<'_>) {
         let key = self.output_key(&self.flows[index]);
-        let output = self.by_output.get(&key).copied();
+        let Some(output) = self.by_output.get(&key).map(|i| &mut self.shared.outputs[*i]) else { return };
         let address = u16::try_from(pdu.stream.unwrap_or(0)).unwrap_or(0);
-        let _ = d;
-        let Some(output) = output else { return };
-        let mut asked = pdu.kind.protocol == Protocol::ArtNet;
-        for i in self.shared.outputs[output].flows.clone() {
-            let f = &mut self.flows[i];
-            if asked || f.syncs.contains(&address) {
-                f.last_sync = now;
-                f.sync_missing = false;
-                asked = true;
-            }
+        let wanted = output.addresses.iter_mut().find(|(a, _)| *a == address);
+        if let Some((_, at)) = wanted {
+            *at = Some(now);
+        } else if pdu.kind.protocol != Protocol::ArtNet {
+            return;
         }
-        if asked {
-            self.shared.outputs[output].on_sync();
-        }
+        output.on_sync();
     }
 
     /// Data that waits for a sync packet which stays away for longer than the timeout.
     fn await_sync(&mut self, index: usize, pdu: &Pdu<'_>, o: &Observation) {
-        let flow = &mut self.flows[index];
-        if pdu.sync == 0 || flow.last_sync == i64::MIN || flow.sync_missing {
+        if pdu.sync == 0 || o.new_session {
             return;
         }
-        let silence = o.at - flow.last_sync;
-        if silence > SACN_TIMEOUT && !o.new_session {
-            flow.sync_missing = true;
+        let flow = &mut self.flows[index];
+        let last = flow.output.and_then(|i| self.shared.outputs[i].synced_at(pdu.sync));
+        let late = last.is_some_and(|at| o.at - at > SACN_TIMEOUT);
+        if late && !flow.sync_missing {
             let place = Place { stream: Some(index), packet: o.packet, stamp: o.stamp };
             self.shared.findings.add(rules::SYNC_MISSING, Severity::Warning, place, 0, || {
                 format!("no synchronization on {} for over 2.5 s while data goes on", pdu.sync)
             });
         }
+        flow.sync_missing = late;
     }
 
     fn output_key(&self, flow: &Flow) -> OutputKey {
@@ -380,7 +374,7 @@ impl Verifier {
         let flow = &mut self.flows[index];
         let out = &mut self.shared.outputs[output];
         if pdu.sync != 0 {
-            out.synced = true;
+            out.wants(pdu.sync);
         }
         if pdu.start_code != 0 || pdu.marks.has(Marks::TERMINATED) {
             out.causes.goodbye += u64::from(pdu.marks.has(Marks::TERMINATED) && flow.goodbyes == 1);

@@ -6,7 +6,7 @@ use super::sequence::Place;
 use crate::Marks;
 
 /// Lost datagrams placed into frames one by one; beyond it only whole frames are counted.
-const PLACED_MAX: u64 = 4096;
+const PLACED_MAX: u64 = 1024;
 
 /// Frame state of one stream towards one destination.
 #[derive(Clone, Debug, Default)]

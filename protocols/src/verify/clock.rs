@@ -8,6 +8,9 @@ const JITTER: i64 = 10 * MS;
 /// A silence of the whole capture from this long on may be a step forward.
 const LEAP: i64 = SECOND;
 
+/// Engine time ends here, so that no sum or difference of two instants overflows.
+const END: i64 = i64::MAX / 8;
+
 /// What a new stamp did to the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tick {
@@ -19,7 +22,7 @@ pub(crate) enum Tick {
     Leap(i64),
 }
 
-/// Engine time from capture stamps.
+/// Engine time from capture stamps: nanoseconds since the first one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Clock {
     last_stamp: Option<i64>,
@@ -35,7 +38,6 @@ impl Clock {
             self.last_stamp = Some(at.0);
             self.first = Some(at.0);
             self.latest = at.0;
-            self.now = at.0;
             return (self.now, Tick::Normal);
         };
         let step = at.0.saturating_sub(last);
@@ -46,9 +48,10 @@ impl Clock {
         }
         self.last_stamp = Some(at.0);
         if step < 0 {
-            return (self.now, Tick::Back(-step));
+            return (self.now, Tick::Back(step.saturating_neg()));
         }
-        self.now = self.now.saturating_add(step);
+        let step = step.min((END - self.now).max(0));
+        self.now += step;
         (self.now, if step >= LEAP { Tick::Leap(step) } else { Tick::Normal })
     }
 

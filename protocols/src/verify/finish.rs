@@ -181,8 +181,9 @@ impl Verifier {
             .flows
             .iter()
             .map(|f| {
-                let output = order.iter().position(|i| Some(*i) == f.output);
-                stream_account(f, output, f.output.map(|o| (&self.shared.outputs[o], ranges[o])))
+                let own: Vec<usize> = f.chunks.iter().map(|c| c.output).chain(f.output).collect();
+                let output = own.iter().find_map(|o| order.iter().position(|i| i == o));
+                stream_account(f, output, own_frames(f, &self.shared.outputs, ranges))
             })
             .collect();
         let mut datagrams = self.counts;
@@ -220,7 +221,7 @@ fn raise(findings: &mut [super::account::Finding], options: &super::Options) {
     }
 }
 
-fn stream_account(f: &Flow, output: Option<usize>, frames: Option<(&Output, Range)>) -> StreamAccount {
+fn stream_account(f: &Flow, output: Option<usize>, frames: FrameAccount) -> StreamAccount {
     let mut sequence = f.sequence.clone();
     sequence.edge = f.edge;
     sequence.model = match (&f.model, f.key.kind.name) {
@@ -245,7 +246,7 @@ fn stream_account(f: &Flow, output: Option<usize>, frames: Option<(&Output, Rang
         first_ns: f.first_stamp,
         last_ns: f.last_stamp,
         sequence,
-        frames: frames.map_or_else(FrameAccount::default, |(o, r)| own_frames(f, o, r)),
+        frames,
         interval_ns: f.intervals.spread(),
         owners: f.owners,
         ended: f.ended,
@@ -260,17 +261,18 @@ fn stream_account(f: &Flow, output: Option<usize>, frames: Option<(&Output, Rang
     }
 }
 
-/// The output's frames as this stream's datagrams made them.
-fn own_frames(f: &Flow, output: &Output, range: Range) -> FrameAccount {
+/// The output's frames as this stream's datagrams made them; chunks to several destinations are added up.
+fn own_frames(f: &Flow, outputs: &[Output], ranges: &[Range]) -> FrameAccount {
     if f.chunked() {
-        return output.frames(range.base, range.end);
+        let each =
+            f.chunks.iter().map(|c| outputs[c.output].frames(ranges[c.output].base, ranges[c.output].end));
+        return each.fold(FrameAccount::default(), FrameAccount::plus);
     }
-    if f.group_frame.is_none() {
-        return FrameAccount::default();
-    }
+    let Some(range) = f.group_frame.and(f.output).map(|o| ranges[o]) else { return FrameAccount::default() };
     let seen = u64::try_from(range.end - range.base).unwrap_or(0);
     let torn = f.torn.range(range.base..range.end.max(range.base)).count() as u64 + f.torn_more;
-    FrameAccount { seen, complete: seen.saturating_sub(torn), torn, unterminated: 0 }
+    let torn = torn.min(seen);
+    FrameAccount { seen, complete: seen - torn, torn, unterminated: 0 }
 }
 
 fn output_account(o: &Output, flows: &[Flow], range: Range, name: Option<String>) -> OutputAccount {

@@ -32,7 +32,8 @@ pub(crate) struct FlowKey {
 impl Hash for FlowKey {
     // The kind's name is left out: its protocol and length tell kinds apart well enough for a table.
     fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(u64::from(self.stream) << 32 | u64::from(self.port) << 16 | u64::from(self.part) << 8);
+        state
+            .write_u64(u64::from(self.stream) << 32 | u64::from(self.port) << 16 | u64::from(self.part) << 8);
         state.write_u8(self.kind.protocol as u8 ^ (self.kind.name.len() as u8) << 3);
         state.write(&self.sender);
         self.source.hash(state);
@@ -138,7 +139,6 @@ pub(crate) struct Flow {
     pub last_priority: u8,
     last_facts: (u8, u8, u16),
     pub last_preview: bool,
-    pub last_sync: i64,
     pub sync_missing: bool,
     pub universe: Option<usize>,
     pub edge: u64,
@@ -210,7 +210,6 @@ impl Flow {
             last_priority: pdu.priority,
             last_facts: (0, 0, 0),
             last_preview: false,
-            last_sync: i64::MIN,
             sync_missing: false,
             universe: None,
             edge: 0,

@@ -36,7 +36,7 @@ impl Verifier {
         for f in self.flows.iter().filter(|f| matches!(f.key.kind.name, "sacn/data" | "artnet/ArtDmx")) {
             let most = dmx_limit_mhz(f.octets.0.min(f.octets.1));
             let rate = rate_mhz(f.levels.saturating_sub(1), f.active_ns);
-            if f.levels < 50 || rate * 100 <= most * 101 {
+            if f.levels < 50 || rate.saturating_mul(100) <= most * 101 {
                 continue;
             }
             let found = self.shared.findings.add(rules::TIME_RATE, Severity::Warning, start(f), 0, || {
@@ -141,16 +141,20 @@ impl Verifier {
 
     fn discovery(&mut self) {
         let Some(s44) = rule("SACN-S44") else { return };
-        for ((source, cid), list) in &self.discovered {
-            let of = |f: &&Flow| f.key.source == *source && f.sender == Some(*cid);
-            let sent: BTreeSet<u16> =
-                self.flows.iter().filter(of).filter_map(|f| u16::try_from(f.key.stream).ok()).collect();
-            let unseen: Vec<u16> = list.difference(&sent).copied().collect();
-            let unlisted: Vec<u16> = sent.difference(list).copied().collect();
+        let mut sent: BTreeMap<(IpAddr, [u8; 16]), (usize, BTreeSet<u16>)> = BTreeMap::new();
+        for f in &self.flows {
+            if let (Some(cid), Ok(universe)) = (f.sender, u16::try_from(f.key.stream)) {
+                sent.entry((f.key.source, cid)).or_insert((f.index, BTreeSet::new())).1.insert(universe);
+            }
+        }
+        for (key, list) in &self.discovered {
+            let source = key.0;
+            let (stream, seen) = sent.remove(key).map_or((None, BTreeSet::new()), |(i, set)| (Some(i), set));
+            let unseen: Vec<u16> = list.difference(&seen).copied().collect();
+            let unlisted: Vec<u16> = seen.difference(list).copied().collect();
             if unseen.is_empty() && unlisted.is_empty() {
                 continue;
             }
-            let stream = self.flows.iter().find(of).map(|f| f.index);
             let place = Place { stream, packet: 0, stamp: 0 };
             self.shared.findings.add(s44, Severity::Info, place, 0, || {
                 format!(
@@ -239,8 +243,9 @@ impl Verifier {
         let data = || self.flows.iter().filter(|f| f.has_frames());
         let off = data().filter(|f| f.model.is_some_and(|m| m.unit == Unit::Nothing)).count();
         if off > 0 {
+            let (streams, carry) = if off == 1 { ("stream", "carries") } else { ("streams", "carry") };
             say(format!(
-                "{off} streams carry no usable sequence numbers: a datagram lost there can only show as a hole in a frame or a pause."
+                "{off} {streams} {carry} no usable sequence numbers: a datagram lost there can only show as a hole in a frame or a pause."
             ));
         }
         if data().any(|f| f.protocol() == Protocol::Ddp && f.model.is_some_and(|m| m.unit == Unit::Datagram))

@@ -40,7 +40,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 
 /// Most streams followed; datagrams of further ones are decoded and counted only.
-pub const STREAMS_MAX: usize = 16_384;
+pub const STREAMS_MAX: usize = 8_192;
 
 /// What the caller decides beforehand.
 #[derive(Clone, Debug, Default)]

@@ -8,6 +8,8 @@ use crate::{Cid, Protocol};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+/// Synchronization addresses remembered of one output.
+const ADDRESSES_MAX: usize = 16;
 /// Most torn frames remembered by number; further ones are counted only.
 const TEARS_MAX: usize = 8192;
 /// A repeat after a pause of at least this long is a keep-alive (E1.31 6.6.2: 800..1000 ms).
@@ -80,6 +82,7 @@ pub(crate) struct Output {
     pub tears: BTreeMap<i64, Tear>,
     /// Torn frames beyond the bound.
     pub tears_more: u64,
+    tears_last: i64,
     /// Sync outcomes.
     pub sync: SyncAccount,
     /// Causes.
@@ -98,6 +101,8 @@ pub(crate) struct Output {
     frozen: bool,
     /// Data asks for synchronization, or ArtSync was seen.
     pub synced: bool,
+    /// Synchronization addresses that data names, each with the time of its last sync packet.
+    pub addresses: Vec<(u16, Option<i64>)>,
     /// Datagrams declared by a rig; 0 = not declared.
     pub declared: u32,
     /// The last closed frame repeated the one before.
@@ -123,6 +128,7 @@ impl Output {
             cadence: Cadence::default(),
             tears: BTreeMap::new(),
             tears_more: 0,
+            tears_last: -1,
             sync: SyncAccount::default(),
             causes: CauseAccount::default(),
             interval: Gauge::default(),
@@ -136,6 +142,7 @@ impl Output {
             repeats: 0,
             frozen: false,
             synced: false,
+            addresses: Vec::new(),
             declared: 0,
             repeating: false,
             unnumbered: false,
@@ -243,6 +250,19 @@ impl Output {
         self.before_content
     }
 
+    /// Data of this output asks for synchronization on `address`; the first few addresses are remembered.
+    pub(crate) fn wants(&mut self, address: u16) {
+        self.synced = true;
+        if self.addresses.len() < ADDRESSES_MAX && !self.addresses.iter().any(|(a, _)| *a == address) {
+            self.addresses.push((address, None));
+        }
+    }
+
+    /// Time of the last sync packet on `address`.
+    pub(crate) fn synced_at(&self, address: u16) -> Option<i64> {
+        self.addresses.iter().find(|(a, _)| *a == address).and_then(|(_, at)| *at)
+    }
+
     /// A sync packet for this output.
     pub(crate) fn on_sync(&mut self) {
         self.synced = true;
@@ -299,7 +319,8 @@ impl Output {
             t.end |= end;
         } else if self.tears.len() < TEARS_MAX {
             self.tears.insert(number, Tear { flow, missing: 1, end, place });
-        } else {
+        } else if self.tears_last != number {
+            self.tears_last = number;
             self.tears_more += 1;
         }
     }
@@ -315,7 +336,8 @@ impl Output {
         let inside = || self.tears.range(base..end.max(base)).map(|(_, t)| t);
         let unterminated = inside().filter(|t| t.end).count() as u64;
         let torn = inside().count() as u64 - unterminated + self.tears_more;
-        FrameAccount { seen, complete: seen.saturating_sub(torn + unterminated), torn, unterminated }
+        let torn = torn.min(seen.saturating_sub(unterminated));
+        FrameAccount { seen, complete: seen - torn - unterminated, torn, unterminated }
     }
 
     /// Interval and spread of the frames.

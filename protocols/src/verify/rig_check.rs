@@ -41,7 +41,7 @@ impl Verifier {
         let strangers: Vec<usize> = self
             .flows
             .iter()
-            .filter(|f| f.has_frames() && !rig.outputs.iter().any(|r| matches(r, f)))
+            .filter(|f| f.has_frames() && !only_goodbye(f) && !rig.outputs.iter().any(|r| matches(r, f)))
             .map(|f| f.index)
             .collect();
         for index in strangers {
@@ -147,5 +147,10 @@ fn matches(r: &RigOutput, f: &Flow) -> bool {
         && r.source.is_none_or(|s| s == f.key.source)
         && r.sender.is_none_or(|s| Some(s) == f.sender)
         && r.streams.contains(&f.key.stream)
-        && (f.ended != Ended::Terminated || f.datagrams > 3)
+        && !only_goodbye(f)
+}
+
+/// A stream of which nothing but the goodbye was seen.
+fn only_goodbye(f: &Flow) -> bool {
+    f.ended == Ended::Terminated && f.datagrams <= 3
 }

@@ -16,6 +16,8 @@ use crate::{Marks, Protocol, Severity};
 
 /// Gaps of a stream no further apart than this are one episode.
 const EPISODE: i64 = 100 * MS;
+/// Episodes of a stream that wait for late datagrams.
+const EPISODES_MAX: usize = 32;
 /// Torn frames remembered per episode.
 const TEARS_MAX: usize = 1024;
 
@@ -172,6 +174,7 @@ fn settle_universe(flow: &mut Flow, o: &Observation, lane: usize, shared: &mut S
         repeats,
         ..Place::default()
     };
+    refute(flow, o, lane);
     if skips_zero(flow, o, lane) {
         let skipping = Model { cycle: 255, first: 1, ..*flow.lanes[lane].model() };
         flow.lanes[lane].renumber(skipping, 255);
@@ -223,6 +226,17 @@ fn skips_zero(flow: &mut Flow, o: &Observation, lane: usize) -> bool {
         flow.zero_wrap = None;
     }
     second
+}
+
+/// A zero after all: the sender does not skip it, two losses only made it look so.
+fn refute(flow: &mut Flow, o: &Observation, lane: usize) {
+    let skipping = flow.protocol() == Protocol::Sacn && flow.lanes[lane].model().first == 1;
+    if skipping && o.numbered && o.raw == 0 {
+        let model = Model { cycle: 256, first: 0, ..*flow.lanes[lane].model() };
+        let newest = flow.settled.map_or(0, |(_, raw)| raw);
+        flow.lanes[lane].renumber(model, newest);
+        flow.model = Some(model);
+    }
 }
 
 /// The newest number judged is 255.
@@ -410,6 +424,7 @@ fn lose(
     if let Some(e) = flow.episodes.last_mut()
         && e.lane == lane
         && o.at - e.last_at <= EPISODE
+        && e.tears.len() + tears.len() <= TEARS_MAX
     {
         e.to = to;
         e.lost += gap.lost;
@@ -418,8 +433,7 @@ fn lose(
         e.wire += wire;
         e.last_stamp = o.stamp;
         e.last_at = o.at;
-        let room = TEARS_MAX.saturating_sub(e.tears.len());
-        e.tears.extend(tears.into_iter().take(room));
+        e.tears.extend(tears);
         return;
     }
     flow.episodes.push(Episode {
@@ -524,7 +538,8 @@ pub(crate) fn flush(flow: &mut Flow, shared: &mut Shared, all: bool) {
     while let Some(e) = flow.episodes.first() {
         let floor = flow.lanes.get(e.lane).map_or(i64::MAX, Lane::window_floor);
         let newest = flow.episodes.len() == 1;
-        if !all && (e.to >= floor || newest && flow.last_at - e.last_at <= EPISODE) {
+        let room = flow.episodes.len() <= EPISODES_MAX;
+        if !all && room && (e.to >= floor || newest && flow.last_at - e.last_at <= EPISODE) {
             return;
         }
         let e = flow.episodes.remove(0);
@@ -557,8 +572,11 @@ fn report(flow: &mut Flow, e: &Episode, shared: &mut Shared) {
         f.count = e.lost.max(1);
         f.last_ns = e.last_stamp;
         f.owners = Some(Owners { wire: e.wire, unknown: e.lost.saturating_sub(e.wire), ..Owners::default() });
-        f.frames = frames.iter().filter_map(|n| u64::try_from(*n).ok()).take(FRAMES_MAX).collect();
-        f.frames.dedup();
+        let mut frames: Vec<u64> = frames.iter().filter_map(|n| u64::try_from(*n).ok()).collect();
+        frames.sort_unstable();
+        frames.dedup();
+        frames.truncate(FRAMES_MAX);
+        f.frames = frames;
     }
     let dest = if flow.model.is_some_and(|m| m.per_destination) { e.lane } else { 0 };
     let output = if flow.chunked() { flow.chunks.get(dest).map(|c| c.output) } else { flow.output };

@@ -7,10 +7,15 @@ use hdrhistogram::Histogram;
 const FINEST: u64 = 1_000;
 /// Largest value the histogram keeps apart: one day.
 const LARGEST: u64 = 86_400_000_000_000;
+/// Values kept one by one before a histogram is worth its memory.
+const FEW: usize = 48;
 
-/// Collects times in nanoseconds. Allocates with the first value.
+/// Collects times in nanoseconds.
+///
+/// A histogram is made at its full size: its pages stay untouched, and cost nothing, until a value falls there.
 #[derive(Debug, Default)]
 pub(crate) struct Gauge {
+    few: Vec<u64>,
     histogram: Option<Box<Histogram<u32>>>,
     count: u64,
     sum: u64,
@@ -23,24 +28,37 @@ impl Gauge {
     #[inline]
     pub(crate) fn add(&mut self, ns: i64) {
         let Ok(value @ 1..) = u64::try_from(ns) else { return };
-        if self.count == 0 {
-            self.min = value;
-            self.histogram = fresh();
-        }
+        self.min = if self.count == 0 { value } else { self.min.min(value) };
+        self.max = self.max.max(value);
         self.count += 1;
         self.sum = self.sum.saturating_add(value);
-        self.min = self.min.min(value);
-        self.max = self.max.max(value);
-        if let Some(h) = &mut self.histogram {
-            // Grows with the largest value; beyond a day it only counts in the extremes.
-            let _ = h.record(value.min(LARGEST));
+        match &mut self.histogram {
+            Some(h) => record(h, value),
+            None => self.keep(value),
+        }
+    }
+
+    fn keep(&mut self, value: u64) {
+        self.few.push(value);
+        if self.few.len() < FEW {
+            return;
+        }
+        if let Ok(mut h) = Histogram::new_with_bounds(FINEST, LARGEST, 3) {
+            self.few.drain(..).for_each(|v| record(&mut h, v));
+            self.few = Vec::new();
+            self.histogram = Some(Box::new(h));
         }
     }
 
     /// The distribution; the quantiles never leave the exact extremes.
     pub(crate) fn spread(&self) -> Spread {
-        let Some(h) = &self.histogram else { return Spread::default() };
-        let at = |q| h.value_at_quantile(q).clamp(self.min, self.max);
+        if self.count == 0 {
+            return Spread::default();
+        }
+        let at = |q: f64| match &self.histogram {
+            Some(h) => h.value_at_quantile(q).clamp(self.min, self.max),
+            None => nearest_rank(&self.few, q),
+        };
         Spread {
             count: self.count,
             min: self.min,
@@ -58,10 +76,16 @@ impl Gauge {
     }
 }
 
-fn fresh() -> Option<Box<Histogram<u32>>> {
-    let mut h = Histogram::new_with_bounds(FINEST, FINEST * 4, 3).ok()?;
-    h.auto(true);
-    Some(Box::new(h))
+/// Beyond a day a value only counts in the extremes.
+fn record(h: &mut Histogram<u32>, value: u64) {
+    h.saturating_record(value.min(LARGEST));
+}
+
+fn nearest_rank(values: &[u64], q: f64) -> u64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable();
+    let rank = (q * sorted.len() as f64).ceil() as usize;
+    sorted.get(rank.saturating_sub(1)).copied().unwrap_or(0)
 }
 
 /// `count` events over `ns` nanoseconds, per second in thousandths, rounded.
