@@ -142,8 +142,8 @@ pub(crate) struct Flow {
     pub sync_missing: bool,
     pub universe: Option<usize>,
     pub edge: u64,
-    /// A wrap from 255 to 1 that is a loss of one or a habit.
-    pub zero_wrap: Option<(Observation, Gap, Option<i64>)>,
+    /// A wrap from 255 to 1 that is a loss of one or a habit, with the frame and the time before it.
+    pub zero_wrap: Option<(Observation, Gap, Option<i64>, i64)>,
     pub unnumbered: u64,
     pub shared_told: bool,
 }

@@ -1,11 +1,13 @@
 //! A silence of the whole capture: when every steady stream goes on with its next number, the clock was set
-//! forward (or all senders slept); the silence is then nobody's.
+//! forward (or all senders slept at once); the silence is then nobody's.
 
 use super::flow::Flow;
 use super::output::Output;
 use super::{Verifier, findings, rules};
 use crate::Arrival;
 use crate::time::SECOND;
+use std::collections::BTreeSet;
+use std::net::IpAddr;
 
 /// A silence under suspicion.
 #[derive(Clone, Copy, Debug)]
@@ -22,8 +24,10 @@ impl Verifier {
     /// Nothing was captured for `by` nanoseconds after `from`.
     pub(crate) fn leapt(&mut self, arrival: Arrival, from: i64, by: i64) {
         self.judge_leap(true);
-        let steady = self.flows.iter_mut().map(|f| active(f, from, by)).filter(|a| *a).count();
-        if steady >= 2 {
+        // One silent host is a host that paused; two of them are a clock.
+        let hosts: BTreeSet<IpAddr> =
+            self.flows.iter_mut().filter_map(|f| active(f, from, by).then_some(f.key.source)).collect();
+        if hosts.len() >= 2 {
             let place = (arrival.packet, arrival.at.0);
             self.leap = Some(Leap { from, to: from + by, by, place, yes: 0, no: 0 });
         }

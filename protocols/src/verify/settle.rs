@@ -191,7 +191,7 @@ fn settle_universe(flow: &mut Flow, o: &Observation, lane: usize, shared: &mut S
             let frame = before.map(|(frame, _)| frame);
             let habit = gap.lost == 1 && o.raw == 1 && at_wrap(flow) && flow.protocol() == Protocol::Sacn;
             if habit && flow.zero_wrap.is_none() {
-                flow.zero_wrap = Some((*o, gap, frame));
+                flow.zero_wrap = Some((*o, gap, frame, flow.last_at));
             } else {
                 lose(flow, o, lane, gap, between(&gap, frame, o.frame), shared);
             }
@@ -246,8 +246,10 @@ fn at_wrap(flow: &Flow) -> bool {
 
 /// A first wrap from 255 to 1 is a habit or a loss of one: the next wrap, or the end, decides.
 pub(crate) fn settle_wrap(flow: &mut Flow, lane: usize, shared: &mut Shared) {
-    if let Some((o, gap, before)) = flow.zero_wrap.take() {
+    if let Some((o, gap, before, since)) = flow.zero_wrap.take() {
+        let newest = std::mem::replace(&mut flow.last_at, since);
         lose(flow, &o, lane, gap, between(&gap, before, o.frame), shared);
+        flow.last_at = newest;
     }
 }
 
@@ -513,7 +515,7 @@ fn restart(flow: &mut Flow, o: &Observation, place: At, findings: &mut Findings)
 /// A late datagram mends its hole.
 fn late(flow: &mut Flow, lane: usize, number: i64) {
     flow.sequence.late += 1;
-    if flow.zero_wrap.is_some_and(|(_, gap, _)| gap.from == number) {
+    if flow.zero_wrap.is_some_and(|(_, gap, ..)| gap.from == number) {
         flow.zero_wrap = None;
         return;
     }
