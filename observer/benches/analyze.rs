@@ -167,12 +167,12 @@ fn generate(count: usize, path: &Path) -> Outcome<()> {
     let mut frame = 0i64;
     while planted.arrivals.len() < count {
         let mut at = 1_700_000_000_000_000_000 + frame * 16_666_667;
-        for (host, (octets, encoder)) in outputs.iter_mut().enumerate() {
+        for (number, (octets, encoder)) in outputs.iter_mut().enumerate() {
             let data: Vec<u8> = (0..*octets).map(|i| (i as i64 * 7 + frame) as u8).collect();
-            let source =
-                SocketAddr::from((Ipv4Addr::new(10, 0, 0, host as u8 + 1), encoder.protocol() as u16 + 5000));
+            let host = Ipv4Addr::new(10, 0, 0, number as u8 + 1);
             let link = Link { checksum: Checksum::Good, ..Link::default() };
             encoder.encode(&data, &mut |destination, payload| {
+                let source = SocketAddr::from((host, destination.port()));
                 sent += 1;
                 let link = Link { ip_id: Some(sent as u16 | 1), ttl: Some(64), ..link };
                 at += 5_000;

@@ -1,6 +1,7 @@
 //! A datagram arrives: decoded, cleared of capture copies, put to its stream, session and frame.
 
 use super::account::Ended;
+use super::content::{content, mix};
 use super::findings::Place;
 use super::flow::{DESTINATIONS_MAX, Destination, Flow, FlowKey};
 use super::model::Unit;
@@ -10,7 +11,6 @@ use super::settle::{frozen, take};
 use super::{STREAMS_MAX, Verifier, rules};
 use crate::time::MS;
 use crate::{Arrival, Datagram, Kind, Marks, Pdu, Protocol, Severity, registry};
-use xxhash_rust::xxh3::xxh3_64;
 
 /// Network data loss timeout of sACN (E1.31 6.7.1).
 const SACN_TIMEOUT: i64 = 2_500 * MS;
@@ -26,8 +26,9 @@ impl Verifier {
         self.counts.lighting += 1;
         self.faults.clear();
         let decoded = decoder.decode(d, &mut self.faults);
-        let hash = decoded.as_ref().map_or(0, |p| xxh3_64(p.data));
         let guess = self.guess(d, decoded.as_ref().ok());
+        let full = guess.is_some_and(|f| self.flows[f].suspect);
+        let hash = decoded.as_ref().map_or(0, |p| content(p.data, full));
         if self.is_copy(now, arrival, d, hash, decoded.as_ref().ok(), guess) {
             return;
         }
@@ -98,10 +99,10 @@ impl Verifier {
         let Some(path) = path.map(|i| &mut self.shared.sources.paths[i]) else { return false };
         let print = || match pdu {
             Some(p) if !p.data.is_empty() => {
-                let header = d.payload.len() - p.data.len().min(d.payload.len());
-                hash ^ xxh3_64(d.payload.get(..header).unwrap_or(d.payload)).rotate_left(17)
+                let number = u64::from(p.sequence.unwrap_or(0)) << 32 | u64::from(p.stream.unwrap_or(0));
+                mix(mix(hash, number), u64::from(p.offset) << 32 | u64::from(d.length))
             }
-            _ => xxh3_64(d.payload),
+            _ => content(d.payload, true),
         };
         if path.is_copy(d, now, print) {
             self.counts.capture_duplicates += 1;
@@ -240,6 +241,7 @@ impl Verifier {
             o.frame = self.group(index, &o, pdu);
         }
         let flow = &mut self.flows[index];
+        flow.suspect = flow.repeats(&o);
         flow.arrived_at = now;
         if !behind(flow, &o, pdu) {
             flow.group_raw = pdu.sequence.filter(|_| !pdu.marks.has(Marks::SEQUENCE_OFF)).or(flow.group_raw);

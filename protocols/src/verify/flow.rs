@@ -14,6 +14,8 @@ use std::net::{IpAddr, SocketAddr};
 
 /// Destinations kept of one stream.
 pub(crate) const DESTINATIONS_MAX: usize = 16;
+/// Chunks whose content is remembered of one stream.
+const CONTENTS: usize = 64;
 /// Source ports remembered of one stream.
 const PORTS_MAX: usize = 8;
 
@@ -122,6 +124,10 @@ pub(crate) struct Flow {
     pub goodbyes: u32,
     pub ended: Ended,
     pub hash: u64,
+    /// Content may be repeating: every octet is hashed.
+    pub suspect: bool,
+    /// Content numbers of the newest datagrams, by chunk.
+    contents: Vec<u64>,
     pub repeating: bool,
     /// Group assembly: frame last seen in, last raw number, numbers in a row that did not move.
     pub group_frame: Option<i64>,
@@ -195,6 +201,8 @@ impl Flow {
             goodbyes: 0,
             ended: Ended::Running,
             hash: 0,
+            suspect: false,
+            contents: Vec::new(),
             repeating: false,
             group_frame: None,
             group_first: None,
@@ -261,6 +269,21 @@ impl Flow {
         self.levels += u64::from(pdu.start_code == 0 && pdu.marks.has(Marks::DATA));
         self.last_priority = pdu.priority;
         self.last_preview = pdu.marks.has(Marks::PREVIEW);
+    }
+
+    /// Whether the content equals that of the datagram before, or of the same chunk of the frame before.
+    pub(crate) fn repeats(&mut self, o: &Observation) -> bool {
+        let chunk = if o.count > 0 { usize::from(o.index) } else { (o.offset / o.length.max(1)) as usize };
+        let chunk = chunk % CONTENTS;
+        if self.contents.len() <= chunk {
+            self.contents.resize(chunk + 1, 0);
+        }
+        let before = &mut self.contents[chunk];
+        let same = *before == o.hash;
+        // A first hash over every octet has nothing to compare with: stay with it.
+        let first_full = o.hash & 1 == 1 && *before & 1 == 0;
+        *before = o.hash;
+        same || first_full
     }
 
     /// Notes a torn frame of the stream.

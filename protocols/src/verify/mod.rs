@@ -9,6 +9,7 @@ mod cadence;
 mod chunks;
 mod clock;
 mod conflict;
+mod content;
 mod findings;
 mod finish;
 mod flow;
