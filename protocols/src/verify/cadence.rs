@@ -12,7 +12,7 @@ const REFRESH: u32 = 15;
 /// The period of a stream or of an output's frames.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cadence {
-    ring: [i64; KEPT],
+    ring: [u32; KEPT],
     len: usize,
     next: usize,
     /// Intervals added since the period was last worked out.
@@ -22,13 +22,14 @@ pub(crate) struct Cadence {
 }
 
 impl Cadence {
-    /// Adds an interval in nanoseconds between two neighbours in order; not positive ones say nothing.
+    /// Adds an interval in nanoseconds between two neighbours in order; not positive ones say nothing, ones over
+    /// 4.29 s count as that.
     #[inline]
     pub(crate) fn add(&mut self, interval: i64) {
         if interval <= 0 {
             return;
         }
-        self.ring[self.next] = interval;
+        self.ring[self.next] = u32::try_from(interval).unwrap_or(u32::MAX);
         self.next = (self.next + 1) % KEPT;
         self.len = (self.len + 1).min(KEPT);
         self.stale += 1;
@@ -57,11 +58,11 @@ impl Cadence {
         let mut sorted = self.ring;
         let sorted = &mut sorted[..self.len];
         sorted.sort_unstable();
-        self.period = sorted.get(self.len / 2).copied().unwrap_or(0);
+        self.period = sorted.get(self.len / 2).copied().map_or(0, i64::from);
         if self.len < ENOUGH {
             return;
         }
-        let near = sorted.iter().filter(|&&v| (v - self.period).abs() <= self.period / 4).count();
+        let near = sorted.iter().filter(|v| (i64::from(**v) - self.period).abs() <= self.period / 4).count();
         self.steady = near * 4 >= self.len * 3;
     }
 }

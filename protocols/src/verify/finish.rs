@@ -166,7 +166,7 @@ impl Verifier {
         }
     }
 
-    fn account(self, ranges: &[Range]) -> Account {
+    fn account(mut self, ranges: &[Range]) -> Account {
         let (first_ns, last_ns) = self.clock.stamps();
         let limits = self.limits();
         let mut order: Vec<usize> = (0..self.shared.outputs.len()).filter(|i| ranges[*i].end > 0).collect();
@@ -175,11 +175,11 @@ impl Verifier {
         let outputs: Vec<OutputAccount> = order
             .iter()
             .zip(names)
-            .map(|(i, name)| output_account(&self.shared.outputs[*i], &self.flows, ranges[*i], name))
+            .map(|(i, name)| output_account(&mut self.shared.outputs[*i], &self.flows, ranges[*i], name))
             .collect();
         let streams = self
             .flows
-            .iter()
+            .iter_mut()
             .map(|f| {
                 let own: Vec<usize> = f.chunks.iter().map(|c| c.output).chain(f.output).collect();
                 let output = own.iter().find_map(|o| order.iter().position(|i| i == o));
@@ -221,7 +221,7 @@ fn raise(findings: &mut [super::account::Finding], options: &super::Options) {
     }
 }
 
-fn stream_account(f: &Flow, output: Option<usize>, frames: FrameAccount) -> StreamAccount {
+fn stream_account(f: &mut Flow, output: Option<usize>, frames: FrameAccount) -> StreamAccount {
     let mut sequence = f.sequence.clone();
     sequence.edge = f.edge;
     sequence.model = match (&f.model, f.key.kind.name) {
@@ -275,7 +275,7 @@ fn own_frames(f: &Flow, outputs: &[Output], ranges: &[Range]) -> FrameAccount {
     FrameAccount { seen, complete: seen - torn, torn, unterminated: 0 }
 }
 
-fn output_account(o: &Output, flows: &[Flow], range: Range, name: Option<String>) -> OutputAccount {
+fn output_account(o: &mut Output, flows: &[Flow], range: Range, name: Option<String>) -> OutputAccount {
     let (frame_interval_ns, spread_ns) = o.times();
     OutputAccount {
         name: name.unwrap_or_else(|| output_name(o, flows)),

@@ -94,6 +94,7 @@ pub(crate) struct Flow {
     pub source_index: Option<usize>,
     pub destinations: Vec<Destination>,
     pub more_destinations: bool,
+    port: Option<u16>,
     ports: Vec<u16>,
     pub datagrams: u64,
     pub bytes: u64,
@@ -126,7 +127,8 @@ pub(crate) struct Flow {
     pub hash: u64,
     /// Content may be repeating: every octet is hashed.
     pub suspect: bool,
-    /// Content numbers of the newest datagrams, by chunk.
+    /// Content number of the newest datagram, or of the newest ones by chunk.
+    content: u64,
     contents: Vec<u64>,
     pub repeating: bool,
     /// Group assembly: frame last seen in, last raw number, numbers in a row that did not move.
@@ -174,6 +176,7 @@ impl Flow {
             source_index: None,
             destinations: Vec::new(),
             more_destinations: false,
+            port: None,
             ports: Vec::new(),
             datagrams: 0,
             bytes: 0,
@@ -202,6 +205,7 @@ impl Flow {
             ended: Ended::Running,
             hash: 0,
             suspect: false,
+            content: 0,
             contents: Vec::new(),
             repeating: false,
             group_frame: None,
@@ -244,6 +248,10 @@ impl Flow {
 
     /// True when the source port was never seen in this stream, the first one aside.
     pub(crate) fn new_port(&mut self, port: u16) -> bool {
+        if self.port == Some(port) {
+            return false;
+        }
+        self.port = Some(port);
         if self.ports.contains(&port) {
             return false;
         }
@@ -273,6 +281,11 @@ impl Flow {
 
     /// Whether the content equals that of the datagram before, or of the same chunk of the frame before.
     pub(crate) fn repeats(&mut self, o: &Observation) -> bool {
+        if !self.chunked() {
+            let same = self.content == o.hash || (o.hash & 1 == 1 && self.content & 1 == 0);
+            self.content = o.hash;
+            return same;
+        }
         let chunk = if o.count > 0 { usize::from(o.index) } else { (o.offset / o.length.max(1)) as usize };
         let chunk = chunk % CONTENTS;
         if self.contents.len() <= chunk {

@@ -341,7 +341,7 @@ impl Output {
     }
 
     /// Interval and spread of the frames.
-    pub(crate) fn times(&self) -> (Spread, Spread) {
+    pub(crate) fn times(&mut self) -> (Spread, Spread) {
         (self.interval.spread(), self.spread.spread())
     }
 

@@ -7,7 +7,7 @@ use hdrhistogram::Histogram;
 const FINEST: u64 = 1_000;
 /// Largest value the histogram keeps apart: one day.
 const LARGEST: u64 = 86_400_000_000_000;
-/// Values kept one by one before a histogram is worth its memory.
+/// Values gathered before they are recorded; fewer than this in all need no histogram.
 const FEW: usize = 48;
 
 /// Collects times in nanoseconds.
@@ -17,6 +17,12 @@ const FEW: usize = 48;
 pub(crate) struct Gauge {
     few: Vec<u64>,
     histogram: Option<Box<Histogram<u32>>>,
+    total: Totals,
+}
+
+/// What is exact over all values recorded.
+#[derive(Clone, Copy, Debug, Default)]
+struct Totals {
     count: u64,
     sum: u64,
     min: u64,
@@ -25,60 +31,61 @@ pub(crate) struct Gauge {
 
 impl Gauge {
     /// Adds a time; not positive ones are left out.
+    ///
+    /// Values are gathered in a row and recorded a batch at a time: the histogram's memory is far from the stream's.
     #[inline]
     pub(crate) fn add(&mut self, ns: i64) {
         let Ok(value @ 1..) = u64::try_from(ns) else { return };
-        self.min = if self.count == 0 { value } else { self.min.min(value) };
-        self.max = self.max.max(value);
-        self.count += 1;
-        self.sum = self.sum.saturating_add(value);
-        match &mut self.histogram {
-            Some(h) => record(h, value),
-            None => self.keep(value),
+        self.few.push(value);
+        if self.few.len() == FEW {
+            self.record();
         }
     }
 
-    fn keep(&mut self, value: u64) {
-        self.few.push(value);
-        if self.few.len() < FEW {
-            return;
+    #[inline(never)]
+    fn record(&mut self) {
+        if self.histogram.is_none() {
+            self.histogram = Histogram::new_with_bounds(FINEST, LARGEST, 3).ok().map(Box::new);
         }
-        if let Ok(mut h) = Histogram::new_with_bounds(FINEST, LARGEST, 3) {
-            self.few.drain(..).for_each(|v| record(&mut h, v));
-            self.few = Vec::new();
-            self.histogram = Some(Box::new(h));
+        self.total = self.totals();
+        for value in self.few.drain(..) {
+            if let Some(h) = &mut self.histogram {
+                // Beyond a day a value only counts in the extremes.
+                h.saturating_record(value.min(LARGEST));
+            }
         }
+    }
+
+    fn totals(&self) -> Totals {
+        self.few.iter().fold(self.total, |t, value| Totals {
+            count: t.count + 1,
+            sum: t.sum.saturating_add(*value),
+            min: if t.count == 0 { *value } else { t.min.min(*value) },
+            max: t.max.max(*value),
+        })
     }
 
     /// The distribution; the quantiles never leave the exact extremes.
-    pub(crate) fn spread(&self) -> Spread {
-        if self.count == 0 {
+    pub(crate) fn spread(&mut self) -> Spread {
+        if self.histogram.is_some() {
+            self.record();
+        }
+        let Totals { count, min, max, .. } = self.totals();
+        if count == 0 {
             return Spread::default();
         }
         let at = |q: f64| match &self.histogram {
-            Some(h) => h.value_at_quantile(q).clamp(self.min, self.max),
+            Some(h) => h.value_at_quantile(q).clamp(min, max),
             None => nearest_rank(&self.few, q),
         };
-        Spread {
-            count: self.count,
-            min: self.min,
-            p50: at(0.50),
-            p95: at(0.95),
-            p99: at(0.99),
-            p999: at(0.999),
-            max: self.max,
-        }
+        Spread { count, min, p50: at(0.50), p95: at(0.95), p99: at(0.99), p999: at(0.999), max }
     }
 
     /// Values per second in thousandths.
     pub(crate) fn rate_mhz(&self) -> u64 {
-        rate_mhz(self.count, self.sum)
+        let Totals { count, sum, .. } = self.totals();
+        rate_mhz(count, sum)
     }
-}
-
-/// Beyond a day a value only counts in the extremes.
-fn record(h: &mut Histogram<u32>, value: u64) {
-    h.saturating_record(value.min(LARGEST));
 }
 
 fn nearest_rank(values: &[u64], q: f64) -> u64 {
