@@ -60,6 +60,8 @@ const ROWS: &[(&[&str], i32, &str)] = &[
     (&["slice", "absent.pcap", "--finding", "f0001", "-o", "out.pcapng"], 6, "no such file"),
     (&["selftest", "--filter", "no-such-case"], 2, "no case has"),
     (&["selftest", "--seed", "-1"], 2, "unexpected argument '-1'"),
+    (&["selftest", "--seeds", "0"], 2, "0 is not in 1.."),
+    (&["selftest", "--seed", "18446744073709551615", "--seeds", "2"], 2, "there are no 2 seeds from"),
     (&["completions", "tcsh"], 2, "possible values"),
     (&["man", "--out", GOOD], 6, "cannot be written"),
 ];

@@ -107,3 +107,14 @@ fn the_selftest_runs_the_corpus_and_ends_with_its_count() {
     let (_, again, _) = outcome(wireproof(dir.path()).args(["selftest", "--filter", "clean", "--seed", "1"]));
     assert_eq!(again, out);
 }
+
+#[test]
+fn the_selftest_runs_every_case_with_several_seeds() {
+    let dir = tempfile::tempdir().unwrap();
+    let arguments = ["selftest", "--filter", "clean", "--seed", "7", "--seeds", "3"];
+    let (code, out, err) = outcome(wireproof(dir.path()).args(arguments));
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let cases = out.lines().count() - 1;
+    assert!(out.lines().take(cases).all(|l| l.starts_with("PASS  ") && l.ends_with("  3 seeds")), "{out}");
+    assert_eq!(out.lines().last().unwrap(), format!("{cases}/{cases}"));
+}

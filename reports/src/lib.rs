@@ -6,6 +6,7 @@
 pub mod anonymize;
 mod columns;
 mod csv;
+mod groups;
 mod json;
 mod jsonl;
 mod markdown;

@@ -1,7 +1,7 @@
 //! Markdown: the run as tables for an issue or a build page.
 
+use crate::groups::{FOLD, NAMED, alike, count, grouped, shares, streams as streams_of, sum};
 use crate::summary::{Finding, Output, Stream, Summary};
-use crate::table::owner;
 use crate::text::{clean, milliseconds, rfc3339, seconds, thousandths};
 use std::io::{self, Write};
 
@@ -94,23 +94,61 @@ fn output_row(o: &Output) -> [String; 7] {
 
 fn findings(s: &Summary, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "\n## Findings\n")?;
-    head(out, &["id", "severity", "code", "count", "owner", "packet", "first", "text", "expected", "got"])?;
-    s.worst_first().into_iter().try_for_each(|f| row(out, &finding_row(f, s.stamp_digits())))
+    let groups = grouped(s);
+    if groups.iter().any(|g| g.len() >= FOLD) {
+        writeln!(out, "{}, alike ones folded; `--format json` lists all.\n", s.findings.len())?;
+    }
+    let names =
+        ["id", "severity", "code", "count", "owner", "stream", "packet", "first", "text", "expected", "got"];
+    head(out, &names)?;
+    let digits = s.stamp_digits();
+    for group in &groups {
+        if group.len() >= FOLD {
+            row(out, &finding_row(group, digits))?;
+        } else {
+            group.iter().try_for_each(|f| row(out, &finding_row(&[f], digits)))?;
+        }
+    }
+    Ok(())
 }
 
-fn finding_row(f: &Finding, digits: usize) -> [String; 10] {
+/// One finding, or several alike: the first with the places of the first few and the sums of all.
+fn finding_row(group: &[&Finding], digits: usize) -> [String; 11] {
+    let Some(first) = group.first() else { return Default::default() };
+    let tainted = if first.tainted { ", tainted by capture loss" } else { "" };
+    let folded = if group.len() > 1 { format!(" in {} findings", group.len()) } else { String::new() };
+    let before = if alike(group) { "" } else { "such as: " };
+    let last = group.last().filter(|_| group.len() > NAMED).map(|f| f.id.clone());
+    let ids = listed(group, |f| f.id.clone());
     [
-        f.id.clone(),
-        f.severity.clone(),
-        f.code.clone(),
-        f.count.to_string(),
-        owner(f).unwrap_or_default(),
-        f.first_packet.to_string(),
-        rfc3339(f.first_ns, digits),
-        f.text.clone(),
-        f.expected.clone(),
-        f.got.clone(),
+        last.map_or_else(|| ids.clone(), |last| format!("{ids} to {last}")),
+        format!("{}{tainted}", first.severity),
+        first.code.clone(),
+        format!("{}{folded}", count(group)),
+        shares(sum(group)).unwrap_or_default(),
+        on_streams(group),
+        listed(group, |f| f.first_packet.to_string()),
+        rfc3339(first.first_ns, digits),
+        format!("{before}{}", first.text),
+        first.expected.clone(),
+        first.got.clone(),
     ]
+}
+
+/// The first few, and that there are more.
+fn listed(group: &[&Finding], of: impl Fn(&Finding) -> String) -> String {
+    let named: Vec<String> = group.iter().take(NAMED).map(|f| of(f)).collect();
+    let more = if group.len() > NAMED { ", …" } else { "" };
+    format!("{}{more}", named.join(", "))
+}
+
+/// Which streams, or how many when they are scattered.
+fn on_streams(group: &[&Finding]) -> String {
+    match streams_of(group) {
+        (0, _) => String::new(),
+        (n, list) if list.is_empty() => format!("{n} streams"),
+        (_, list) => list,
+    }
 }
 
 fn head(out: &mut dyn Write, names: &[&str]) -> io::Result<()> {
@@ -157,6 +195,55 @@ mod tests {
             columns = bars;
         }
         assert!(text.starts_with("# FAIL show"));
+    }
+
+    /// The sample with 17 more losses, each on a stream of its own.
+    fn with_losses() -> Summary {
+        let mut summary = sample::summary();
+        let loss = summary.findings.iter().find(|f| f.code == "SEQ-LOST").unwrap().clone();
+        for i in 0..17 {
+            let (id, packet) = (format!("f{:04}", 100 + i), 100 + i as u64);
+            summary.findings.push(Finding { id, stream: Some(i), first_packet: packet, ..loss.clone() });
+        }
+        summary
+    }
+
+    fn markdown(summary: &Summary) -> String {
+        let mut out = Vec::new();
+        write(summary, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn many_findings_of_one_code_are_one_row() {
+        let text = markdown(&with_losses());
+        let row = "| f0002, f0100, f0101, … to f0116 | violation | SEQ-LOST | 54 in 18 findings | unknown 90 | 0-16 \
+                   | 12, 100, 101, … | 2023-11-14T22:13:20.123456Z | 5 datagrams lost";
+        assert!(text.contains(row), "{text}");
+        assert!(text.contains("\n20, alike ones folded; `--format json` lists all.\n\n| id |"), "{text}");
+        assert_eq!(text.matches("| SEQ-LOST |").count(), 1, "{text}");
+    }
+
+    #[test]
+    fn folded_findings_that_differ_say_such_as_and_tainted_ones_stand_apart() {
+        let mut summary = with_losses();
+        let marked = |id: &str| id >= "f0110";
+        for f in summary.findings.iter_mut().filter(|f| marked(&f.id)) {
+            (f.tainted, f.text) = (true, format!("{} lost", f.id));
+        }
+        let text = markdown(&summary);
+        assert!(
+            text.contains("| violation, tainted by capture loss | SEQ-LOST | 21 in 7 findings |"),
+            "{text}"
+        );
+        assert!(text.contains("| such as: f0110 lost |"), "{text}");
+    }
+
+    #[test]
+    fn few_findings_of_one_code_stand_alone_in_markdown() {
+        let text = markdown(&sample::summary());
+        assert!(text.contains("| f0002 | violation | SEQ-LOST | 3 | unknown 5 | 0 | 12 |"), "{text}");
+        assert!(!text.contains("folded"), "{text}");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 pub(crate) mod sample;
 mod stream;
 
-pub use stream::{Causes, Frames, Interval, Output, Owners, Sequence, Stream, Sync};
+pub use stream::{Causes, Frames, Interval, Octets, Output, Owners, Sequence, Stream, Sync};
 
 use crate::verdict::{Verdict, judge};
 use serde::{Deserialize, Serialize};

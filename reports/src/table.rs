@@ -2,8 +2,6 @@
 
 mod findings;
 
-pub(crate) use findings::owner;
-
 use crate::Style;
 use crate::columns::{Align, Columns};
 use crate::summary::{Causes, Interval, Output, Stream, Summary, Sync};

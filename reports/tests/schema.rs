@@ -189,6 +189,16 @@ fn json_reads_back_as_the_same_record() {
 }
 
 #[test]
+fn data_octets_of_a_stream_stand_in_json_and_must() {
+    let mut document: Value = serde_json::from_str(&text(&summary(), Format::Json)).unwrap();
+    assert_eq!(document["streams"][0]["data_octets"], serde_json::json!({"min": 1, "max": 2}));
+    for broken in [Value::Null, serde_json::json!({"min": 1}), serde_json::json!([1, 2])] {
+        document["streams"][0]["data_octets"] = broken;
+        assert!(!errors(&schema(), &document).is_empty());
+    }
+}
+
+#[test]
 fn rates_have_three_decimals_and_counters_stay_integers() {
     let json = text(&summary(), Format::Json);
     assert!(json.contains("\"rate_hz\": 30.000,"), "{json}");

@@ -160,7 +160,7 @@ pub(super) struct SliceArgs {
 #[command(after_help = "\
 Examples:
   wireproof selftest
-  wireproof selftest --filter ddp --seed 42")]
+  wireproof selftest --filter ddp --seed 42 --seeds 1000")]
 pub(super) struct SelftestArgs {
     /// Only cases whose name holds this
     #[arg(long, value_name = "NAME")]
@@ -168,6 +168,9 @@ pub(super) struct SelftestArgs {
     /// Seed of the cases
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(super) seed: u64,
+    /// Run every case with this many seeds, from --seed on
+    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(super) seeds: u64,
 }
 
 #[derive(Debug, Args)]

@@ -4,6 +4,7 @@ use super::args::SelftestArgs;
 use super::failure::Failure;
 use super::output;
 use std::io::Write;
+use std::ops::RangeInclusive;
 use wireproof_fixture::{Case, apply, cases, judge};
 use wireproof_protocols::verify::{Options, Verifier};
 
@@ -15,24 +16,64 @@ pub(super) fn run(args: &SelftestArgs) -> Result<u8, Failure> {
         let what = format!("no case has {filter:?} in its name");
         return Err(Failure::usage(&what, "`wireproof selftest` lists the names"));
     }
+    let seeds = seeds(args)?;
     let mut passed = 0;
     output::write(None, |out| {
         for case in &chosen {
-            passed += usize::from(one(case, args.seed, out)?);
+            passed += usize::from(one(case, seeds.clone(), out)?);
         }
         Ok(writeln!(out, "{passed}/{}", chosen.len())?)
     })?;
     Ok(u8::from(passed < chosen.len()))
 }
 
-fn one(case: &Case, seed: u64, out: &mut dyn Write) -> Result<bool, Failure> {
-    let problems = problems(case, seed);
-    let word = if problems.is_empty() { "PASS" } else { "FAIL" };
-    writeln!(out, "{word}  {:<32}  {}", case.name, case.what)?;
-    for problem in &problems {
-        writeln!(out, "      seed {seed}: {}", wireproof_reports::text::clean(problem))?;
+fn seeds(args: &SelftestArgs) -> Result<RangeInclusive<u64>, Failure> {
+    let last = args.seed.checked_add(args.seeds.saturating_sub(1)).ok_or_else(|| {
+        let what = format!("there are no {} seeds from {} on", args.seeds, args.seed);
+        Failure::usage(&what, "give a smaller --seed or --seeds")
+    })?;
+    Ok(args.seed..=last)
+}
+
+/// The first failing seed with its differences, and how many failed.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Failed {
+    first: u64,
+    problems: Vec<String>,
+    seeds: u64,
+}
+
+fn one(case: &Case, seeds: RangeInclusive<u64>, out: &mut dyn Write) -> Result<bool, Failure> {
+    let only = seeds.start() == seeds.end();
+    let count = u128::from(seeds.end() - seeds.start()) + 1;
+    let failed = failed(case, seeds);
+    let word = if failed.seeds == 0 { "PASS" } else { "FAIL" };
+    match failed.seeds {
+        _ if only => writeln!(out, "{word}  {:<32}  {}", case.name, case.what)?,
+        0 => writeln!(out, "{word}  {:<32}  {count} seeds", case.name)?,
+        n => writeln!(out, "{word}  {:<32}  {n} of {count} seeds, the first is {}", case.name, failed.first)?,
     }
-    Ok(problems.is_empty())
+    for problem in &failed.problems {
+        writeln!(out, "      seed {}: {}", failed.first, wireproof_reports::text::clean(problem))?;
+    }
+    out.flush()?;
+    Ok(failed.seeds == 0)
+}
+
+/// Runs the case with every seed; only the differences of the first that fails are kept.
+fn failed(case: &Case, seeds: RangeInclusive<u64>) -> Failed {
+    let mut failed = Failed::default();
+    for seed in seeds {
+        let problems = problems(case, seed);
+        if problems.is_empty() {
+            continue;
+        }
+        if failed.seeds == 0 {
+            (failed.first, failed.problems) = (seed, problems);
+        }
+        failed.seeds += 1;
+    }
+    failed
 }
 
 fn problems(case: &Case, seed: u64) -> Vec<String> {
@@ -43,4 +84,46 @@ fn problems(case: &Case, seed: u64) -> Vec<String> {
     let mut verifier = Verifier::new(Options { rig: planted.rig.clone(), strict: false });
     apply(&planted, &mut verifier);
     judge(&planted.truth, &verifier.finish()).err().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A case whose truth is wrong about one datagram for every third seed.
+    fn wrong() -> Case {
+        let build = |seed: u64| {
+            let mut planted = (cases()[0].build)(1)?;
+            planted.truth.tally.delivered += u64::from(seed.is_multiple_of(3));
+            Ok(planted)
+        };
+        Case { name: "wrong", build, ..cases()[0] }
+    }
+
+    fn told(case: &Case, seeds: RangeInclusive<u64>) -> (bool, String) {
+        let mut out = Vec::new();
+        let passed = one(case, seeds, &mut out).unwrap();
+        (passed, String::from_utf8(out).unwrap())
+    }
+
+    #[test]
+    fn many_seeds_are_one_line_a_case() {
+        let (passed, text) = told(&wrong(), 4..=5);
+        assert_eq!((passed, text), (true, format!("PASS  {:<32}  2 seeds\n", "wrong")));
+    }
+
+    #[test]
+    fn a_case_that_fails_tells_the_first_seed_its_differences_and_how_many() {
+        let (passed, text) = told(&wrong(), 4..=10);
+        let head = format!("FAIL  {:<32}  2 of 7 seeds, the first is 6\n", "wrong");
+        assert!(!passed && text.starts_with(&head), "{text}");
+        assert_eq!(text.matches("      seed 6: capture: lighting datagrams ").count(), 1, "{text}");
+        assert_eq!(text.lines().count(), 2, "{text}");
+    }
+
+    #[test]
+    fn one_seed_says_what_is_planted() {
+        let case = wrong();
+        assert_eq!(told(&case, 4..=4).1, format!("PASS  {:<32}  {}\n", "wrong", case.what));
+    }
 }

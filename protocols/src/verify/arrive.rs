@@ -1,7 +1,7 @@
 //! A datagram arrives: decoded, cleared of capture copies, put to its stream, session and frame.
 
 use super::account::Ended;
-use super::content::{content, mix};
+use super::content::{full, mix, sample};
 use super::findings::Place;
 use super::flow::{DESTINATIONS_MAX, Destination, Flow, FlowKey};
 use super::model::Unit;
@@ -27,8 +27,7 @@ impl Verifier {
         self.faults.clear();
         let decoded = decoder.decode(d, &mut self.faults);
         let guess = self.guess(d, decoded.as_ref().ok());
-        let full = guess.is_some_and(|f| self.flows[f].suspect);
-        let hash = decoded.as_ref().map_or(0, |p| content(p.data, full));
+        let hash = decoded.as_ref().map_or(0, |p| sample(p.data));
         if self.is_copy(now, arrival, d, hash, decoded.as_ref().ok(), guess) {
             return;
         }
@@ -102,7 +101,7 @@ impl Verifier {
                 let number = u64::from(p.sequence.unwrap_or(0)) << 32 | u64::from(p.stream.unwrap_or(0));
                 mix(mix(hash, number), u64::from(p.offset) << 32 | u64::from(d.length))
             }
-            _ => content(d.payload, true),
+            _ => full(d.payload),
         };
         if path.is_copy(d, now, print) {
             self.counts.capture_duplicates += 1;
@@ -231,6 +230,7 @@ impl Verifier {
         self.destination(index, d, &mut o);
         self.session(index, d, pdu, &mut o);
         self.count(index, d, pdu, &o);
+        o.same = self.flows[index].remember(pdu, hash);
         if pdu.marks.has(Marks::SYNC) {
             self.synchronize(index, now, pdu);
         } else {
@@ -241,7 +241,6 @@ impl Verifier {
             o.frame = self.group(index, &o, pdu);
         }
         let flow = &mut self.flows[index];
-        flow.suspect = flow.repeats(&o);
         flow.arrived_at = now;
         if !behind(flow, &o, pdu) {
             flow.group_raw = pdu.sequence.filter(|_| !pdu.marks.has(Marks::SEQUENCE_OFF)).or(flow.group_raw);
@@ -403,11 +402,10 @@ impl Verifier {
         if let Some(c) = &mut out.current {
             c.datagrams += 1;
             c.octets += u64::from(o.length);
-            c.changed |= flow.group_hash != Some(o.hash);
+            c.changed |= !o.same;
             c.last = o.at;
             c.restart |= o.new_session;
         }
-        flow.group_hash = Some(o.hash);
         flow.group_first.get_or_insert(number);
         flow.group_frame = Some(number);
         number

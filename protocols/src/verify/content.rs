@@ -2,7 +2,8 @@
 //!
 //! While content changes from datagram to datagram a sample of it shows the change. Only when a sample equals the
 //! one before (a repeat, a duplicate or a frozen picture is possible) every octet is hashed from then on, until the
-//! content changes again. The first datagram hashed in full counts as changed: there is nothing to compare it with.
+//! content changes again; a change out of a row of repeats is thus seen whatever octet moves. The first full hash of a row has nothing to compare with but the sample: it counts as a
+//! repeat.
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -12,23 +13,39 @@ const SAMPLES: usize = 24;
 /// Mark of a hash over every octet.
 const FULL: u64 = 1;
 
-/// The number for `data`: of a sample, or of every octet when `full`.
+/// The number for `data` whose sample is `sampled`, given the number of the datagram before.
 #[inline]
-pub(crate) fn content(data: &[u8], full: bool) -> u64 {
-    if full { xxh3_64(data) | FULL } else { sample(data) & !FULL }
+pub(crate) fn content(data: &[u8], sampled: u64, before: u64) -> u64 {
+    if before & FULL == 0 && sampled != before {
+        return sampled;
+    }
+    let everything = full(data);
+    if before & FULL == 0 || everything == before { everything } else { sampled }
+}
+
+/// The number of every octet.
+#[inline]
+pub(crate) fn full(data: &[u8]) -> u64 {
+    xxh3_64(data) | FULL
+}
+
+/// Two numbers in a row stand for the same content.
+#[inline]
+pub(crate) fn same(before: u64, now: u64) -> bool {
+    before == now || (before & FULL == 0 && now & FULL != 0)
 }
 
 /// Evenly spaced words, the last eight octets and the length, mixed.
 #[inline]
-fn sample(data: &[u8]) -> u64 {
+pub(crate) fn sample(data: &[u8]) -> u64 {
     let (words, rest) = data.as_chunks::<8>();
     if words.len() <= SAMPLES {
-        return xxh3_64(data);
+        return xxh3_64(data) & !FULL;
     }
     let step = words.len() / SAMPLES;
     let tail = rest.iter().fold(0u64, |all, octet| all << 8 | u64::from(*octet));
     let start = mix(data.len() as u64, tail);
-    words.iter().step_by(step).fold(start, |all, word| mix(all, u64::from_le_bytes(*word)))
+    words.iter().step_by(step).fold(start, |all, word| mix(all, u64::from_le_bytes(*word))) & !FULL
 }
 
 /// Both numbers in one; order matters.
@@ -41,20 +58,34 @@ pub(crate) fn mix(a: u64, b: u64) -> u64 {
 mod tests {
     use super::*;
 
-    #[test]
-    fn full_and_sampled_numbers_never_meet() {
-        let data = vec![7; 512];
-        assert_ne!(content(&data, true), content(&data, false));
-        assert_eq!(content(&data, true), content(&data.clone(), true));
+    /// Which of a row of contents count as repeats.
+    fn repeats(row: &[&[u8]]) -> Vec<bool> {
+        let mut before = 0;
+        row.iter()
+            .map(|data| {
+                let now = content(data, sample(data), before);
+                let repeat = before != 0 && same(before, now);
+                before = now;
+                repeat
+            })
+            .collect()
     }
 
     #[test]
-    fn a_full_number_sees_every_octet() {
+    fn a_row_of_equal_contents_repeats_from_the_second_on() {
+        let (a, b) = (vec![7; 512], vec![8; 512]);
+        let row: [&[u8]; 8] = [&a, &a, &a, &a, &b, &b, &a, &b];
+        assert_eq!(repeats(&row), [false, true, true, true, false, true, false, false]);
+    }
+
+    #[test]
+    fn in_a_row_of_repeats_any_octet_that_moves_is_seen() {
         let data = vec![0; 1440];
         for at in 0..data.len() {
             let mut other = data.clone();
             other[at] = 1;
-            assert_ne!(content(&data, true), content(&other, true), "octet {at}");
+            let row: [&[u8]; 5] = [&data, &data, &data, &other, &other];
+            assert!(!repeats(&row)[3], "octet {at}");
         }
     }
 
@@ -62,7 +93,7 @@ mod tests {
     fn a_sample_sees_length_and_most_changes() {
         let data: Vec<u8> = (0..512).map(|i| (i * 7) as u8).collect();
         let moved: Vec<u8> = data.iter().map(|o| o.wrapping_add(1)).collect();
-        assert_ne!(content(&data, false), content(&moved, false));
-        assert_ne!(content(&data, false), content(&data[..504], false));
+        assert_ne!(sample(&data), sample(&moved));
+        assert_ne!(sample(&data), sample(&data[..504]));
     }
 }

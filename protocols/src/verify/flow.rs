@@ -3,6 +3,7 @@
 use super::account::{Ended, Owners, SequenceAccount};
 use super::cadence::Cadence;
 use super::chunks::Chunks;
+use super::content::{content, same};
 use super::model::Model;
 use super::observation::Observation;
 use super::sequence::{Gap, Lane};
@@ -124,19 +125,16 @@ pub(crate) struct Flow {
     pub episodes: Vec<Episode>,
     pub goodbyes: u32,
     pub ended: Ended,
-    pub hash: u64,
-    /// Content may be repeating: every octet is hashed.
-    pub suspect: bool,
     /// Content number of the newest datagram, or of the newest ones by chunk.
     content: u64,
     contents: Vec<u64>,
-    pub repeating: bool,
+    /// The newest datagram judged repeated the one before.
+    pub still: bool,
     /// Group assembly: frame last seen in, last raw number, numbers in a row that did not move.
     pub group_frame: Option<i64>,
     pub group_first: Option<i64>,
     pub group_raw: Option<u32>,
     pub group_still: u32,
-    pub group_hash: Option<u64>,
     /// Frame and raw number of the newest datagram judged.
     pub settled: Option<(i64, u32)>,
     pub torn: BTreeSet<i64>,
@@ -203,16 +201,13 @@ impl Flow {
             episodes: Vec::new(),
             goodbyes: 0,
             ended: Ended::Running,
-            hash: 0,
-            suspect: false,
             content: 0,
             contents: Vec::new(),
-            repeating: false,
+            still: false,
             group_frame: None,
             group_first: None,
             group_raw: None,
             group_still: 0,
-            group_hash: None,
             settled: None,
             torn: BTreeSet::new(),
             torn_more: 0,
@@ -279,24 +274,29 @@ impl Flow {
         self.last_preview = pdu.marks.has(Marks::PREVIEW);
     }
 
-    /// Whether the content equals that of the datagram before, or of the same chunk of the frame before.
-    pub(crate) fn repeats(&mut self, o: &Observation) -> bool {
-        if !self.chunked() {
-            let same = self.content == o.hash || (o.hash & 1 == 1 && self.content & 1 == 0);
-            self.content = o.hash;
-            return same;
+    /// Remembers the content, whose sample is `sampled`; says whether it repeats the content before, in the same
+    /// place of the frame.
+    pub(crate) fn remember(&mut self, pdu: &Pdu<'_>, sampled: u64) -> bool {
+        if pdu.start_code != 0 || !pdu.marks.has(Marks::DATA) {
+            return false;
         }
-        let chunk = if o.count > 0 { usize::from(o.index) } else { (o.offset / o.length.max(1)) as usize };
-        let chunk = chunk % CONTENTS;
-        if self.contents.len() <= chunk {
-            self.contents.resize(chunk + 1, 0);
-        }
-        let before = &mut self.contents[chunk];
-        let same = *before == o.hash;
-        // A first hash over every octet has nothing to compare with: stay with it.
-        let first_full = o.hash & 1 == 1 && *before & 1 == 0;
-        *before = o.hash;
-        same || first_full
+        let chunk = self.chunk(pdu);
+        let slot = if self.chunked() {
+            if self.contents.len() <= chunk {
+                self.contents.resize(chunk + 1, 0);
+            }
+            &mut self.contents[chunk]
+        } else {
+            &mut self.content
+        };
+        let before = *slot;
+        *slot = content(pdu.data, sampled, before);
+        before != 0 && same(before, *slot)
+    }
+
+    fn chunk(&self, pdu: &Pdu<'_>) -> usize {
+        let chunk = if pdu.count > 0 { u32::from(pdu.index) } else { pdu.offset / self.octets.1.max(1) };
+        chunk as usize % CONTENTS
     }
 
     /// Notes a torn frame of the stream.

@@ -22,6 +22,8 @@ pub(crate) struct Observation {
     pub length: u32,
     /// Hash of the data octets.
     pub hash: u64,
+    /// The content repeats that of the datagram before, in the same place of the frame.
+    pub same: bool,
     /// Chunk index and chunks in the frame (BigPacket).
     pub index: u16,
     /// See `index`; 0 when the protocol does not say.

@@ -56,9 +56,7 @@ pub(crate) struct Current {
     pub datagrams: u32,
     /// Data octets in it.
     pub octets: u64,
-    /// Order-independent sum of the content.
-    pub content: u64,
-    /// A stream of it carried other data than the time before.
+    /// A datagram of it carried other data than the one in its place the time before.
     pub changed: bool,
     /// Carried a goodbye.
     pub goodbye: bool,
@@ -95,7 +93,6 @@ pub(crate) struct Output {
     /// Datagrams in raw frame 0.
     pub first_size: u32,
     before: Option<(i64, i64)>,
-    before_content: u64,
     changed_at: i64,
     repeats: u64,
     frozen: bool,
@@ -137,7 +134,6 @@ impl Output {
             octet_sizes: BTreeMap::new(),
             first_size: 0,
             before: None,
-            before_content: 0,
             changed_at: i64::MIN,
             repeats: 0,
             frozen: false,
@@ -219,7 +215,6 @@ impl Output {
 
     fn cause(&mut self, c: &Current, pause: i64) -> Closed {
         let same = !c.changed && self.changed_at != i64::MIN;
-        self.before_content = c.content;
         self.repeating = same;
         if c.goodbye {
             self.causes.goodbye += 1;
@@ -243,11 +238,6 @@ impl Output {
         let froze = frozen && !self.frozen;
         self.frozen |= frozen;
         Closed { froze }
-    }
-
-    /// Content of the frame before, for outputs that compare whole frames.
-    pub(crate) fn before_content(&self) -> u64 {
-        self.before_content
     }
 
     /// Data of this output asks for synchronization on `address`; the first few addresses are remembered.

@@ -164,7 +164,7 @@ fn settle(flow: &mut Flow, o: &Observation, shared: &mut Shared) {
 }
 
 fn settle_universe(flow: &mut Flow, o: &Observation, lane: usize, shared: &mut Shared) {
-    let repeats = flow.repeating || o.hash == flow.hash;
+    let repeats = flow.still || o.same;
     let period = flow.cadence.steady();
     let since = o.at - flow.last_at;
     let place = Place {
@@ -208,8 +208,7 @@ fn settle_universe(flow: &mut Flow, o: &Observation, lane: usize, shared: &mut S
         if step == Step::InOrder && !o.new_session {
             flow.cadence.add(since);
         }
-        flow.repeating = flow.hash == o.hash && before.is_some();
-        flow.hash = o.hash;
+        flow.still = o.same;
         flow.last_at = o.at;
         let frame = if o.frame >= 0 { o.frame } else { before.map_or(-1, |(frame, _)| frame) };
         flow.settled = Some((frame, o.raw));
@@ -337,18 +336,15 @@ fn frame_of(
     if let Some(c) = &mut output.current {
         c.datagrams += 1;
         c.octets += u64::from(o.length);
-        c.content =
-            c.content.wrapping_add((o.hash ^ u64::from(o.offset)).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        c.changed |= !o.same;
         c.last = o.at;
         c.restart |= step == Step::Restart;
     }
 }
 
-/// Closes a chunked output's frame: its content is compared as a whole.
+/// Closes a chunked output's frame.
 pub(crate) fn close_chunked(flow: usize, output: &mut Output, findings: &mut Findings) {
-    let before = output.before_content();
-    let Some(c) = &mut output.current else { return };
-    c.changed = c.content != before;
+    let Some(c) = output.current else { return };
     let place = At { stream: Some(flow), packet: c.packet, stamp: c.start_stamp };
     if output.close().froze {
         frozen(place, findings);

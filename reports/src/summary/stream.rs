@@ -56,6 +56,17 @@ pub struct Stream {
     pub sync_addresses: Vec<u16>,
     /// Start codes seen.
     pub start_codes: Vec<u8>,
+    /// Data octets of a datagram: slots in sACN and Art-Net.
+    pub data_octets: Octets,
+}
+
+/// Smallest and largest number of octets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Octets {
+    /// Smallest.
+    pub min: u32,
+    /// Largest.
+    pub max: u32,
 }
 
 /// Sequence account of a stream.
@@ -214,6 +225,7 @@ impl From<&verify::StreamAccount> for Stream {
             priorities: s.priorities.clone(),
             sync_addresses: s.sync_addresses.clone(),
             start_codes: s.start_codes.clone(),
+            data_octets: Octets { min: s.data_octets.0, max: s.data_octets.1 },
         }
     }
 }
