@@ -109,6 +109,20 @@ fn the_selftest_runs_the_corpus_and_ends_with_its_count() {
 }
 
 #[test]
+fn the_selftest_writes_its_cases_as_captures_that_analyze_reads() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().join("new/corpus");
+    let mut command = wireproof(dir.path());
+    let (code, out, err) =
+        outcome(command.args(["selftest", "--filter", "sacn-drop-one", "--write"]).arg(&folder));
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let capture = folder.join("sacn-drop-one.pcap");
+    let (code, out, _) = outcome(wireproof(dir.path()).arg("analyze").arg(&capture));
+    assert_eq!(code, 1);
+    assert!(out.contains(" violation SEQ-LOST "), "{out}");
+}
+
+#[test]
 fn the_selftest_runs_every_case_with_several_seeds() {
     let dir = tempfile::tempdir().unwrap();
     let arguments = ["selftest", "--filter", "clean", "--seed", "7", "--seeds", "3"];

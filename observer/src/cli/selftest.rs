@@ -3,9 +3,11 @@
 use super::args::SelftestArgs;
 use super::failure::Failure;
 use super::output;
-use std::io::Write;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
 use std::ops::RangeInclusive;
-use wireproof_fixture::{Case, apply, cases, judge};
+use std::path::Path;
+use wireproof_fixture::{Case, apply, cases, judge, write_pcap};
 use wireproof_protocols::verify::{Options, Verifier};
 
 /// Runs the verb: a line a case, `N/N` last.
@@ -17,6 +19,9 @@ pub(super) fn run(args: &SelftestArgs) -> Result<u8, Failure> {
         return Err(Failure::usage(&what, "`wireproof selftest` lists the names"));
     }
     let seeds = seeds(args)?;
+    if let Some(folder) = &args.write {
+        write_all(&chosen, args.seed, folder)?;
+    }
     let mut passed = 0;
     output::write(None, |out| {
         for case in &chosen {
@@ -25,6 +30,22 @@ pub(super) fn run(args: &SelftestArgs) -> Result<u8, Failure> {
         Ok(writeln!(out, "{passed}/{}", chosen.len())?)
     })?;
     Ok(u8::from(passed < chosen.len()))
+}
+
+/// Writes every case as a capture file of its own.
+fn write_all(cases: &[Case], seed: u64, folder: &Path) -> Result<(), Failure> {
+    let refused = |path: &Path, e: io::Error| {
+        Failure::io(&format!("cannot write {}: {e}", path.display()), "name another folder with --write")
+    };
+    std::fs::create_dir_all(folder).map_err(|e| refused(folder, e))?;
+    for case in cases {
+        let unbuilt = |e| Failure::usage(&format!("{}: {e}", case.name), "use another --seed");
+        let planted = (case.build)(seed).map_err(unbuilt)?;
+        let path = folder.join(format!("{}.pcap", case.name));
+        let mut out = BufWriter::new(File::create(&path).map_err(|e| refused(&path, e))?);
+        write_pcap(&planted, &mut out).and_then(|()| out.flush()).map_err(|e| refused(&path, e))?;
+    }
+    Ok(())
 }
 
 fn seeds(args: &SelftestArgs) -> Result<RangeInclusive<u64>, Failure> {

@@ -19,6 +19,8 @@ pub(crate) struct Chunks {
     pub start: i64,
     /// Engine time of the last datagram.
     pub last: i64,
+    /// Number on the wire of the last datagram.
+    pub raw: u32,
     /// Position of the last datagram in its frame.
     pub position: i64,
     /// The last datagram ended its frame.
@@ -82,12 +84,15 @@ impl Chunks {
         i64::from(o.offset.saturating_sub(self.base).div_ceil(chunk))
     }
 
-    /// Seat of the next datagram, before anything is known of losses.
-    pub(crate) fn seat(&mut self, o: &Observation) -> Seat {
+    /// Seat of the next datagram, before anything is known of losses; `numbered` when frames have numbers.
+    pub(crate) fn seat(&mut self, o: &Observation, numbered: bool) -> Seat {
         self.chunk = self.chunk.max(o.length);
         let position = self.position_of(o);
         if self.frame < 0 {
             return Seat { position, new_frame: true };
+        }
+        if numbered {
+            return Seat { position, new_frame: o.raw != self.raw };
         }
         let goes_on = position > self.position;
         let paused = self.cadence.steady().is_none_or(|p| (o.at - self.last) * 2 > p);
@@ -151,6 +156,7 @@ impl Chunks {
         }
         self.present += 1;
         self.position = seat.position;
+        self.raw = o.raw;
         self.last = o.at;
         let count_end = o.count > 0 && u32::from(o.index) + 1 == u32::from(o.count);
         self.ended = o.marks.has(Marks::PUSH) || count_end;

@@ -268,7 +268,8 @@ fn settle_chunk(flow: &mut Flow, o: &Observation, lane: usize, dest: usize, shar
     let output = flow.chunks[dest].output;
     let repeats = shared.outputs[output].repeating;
     let period = flow.chunks[dest].cadence.steady();
-    let seat = flow.chunks[dest].seat(o);
+    let frames_numbered = flow.lanes[lane].model().unit == Unit::Frame;
+    let seat = flow.chunks[dest].seat(o, frames_numbered);
     let mut place = flow.chunks[dest].place(o, seat, repeats);
     if several {
         place.estimate = None;
