@@ -357,3 +357,41 @@ fn numbers_that_the_ip_id_proves_unsent_are_not_lost() {
     assert_eq!(sequence(&a), (0, 0, 0, 0, 0));
     assert!(has(&a, "SEQ-SHARED-COUNTER"));
 }
+
+// ---- timecode
+
+/// A DDP frame of one datagram with a timecode.
+fn timed(sequence: u8, timecode: u32) -> Vec<u8> {
+    let mut octets = vec![0x51, sequence, 0x0b, 1, 0, 0, 0, 0, 0, 3];
+    octets.extend(timecode.to_be_bytes());
+    octets.extend([sequence, 2, 3]);
+    octets
+}
+
+/// 2023-11-14 22:13:20 UTC as the middle 32 bits of an NTP time.
+const NTP: u32 = ((1_700_000_000u64 + 2_208_988_800) as u32 & 0xffff) << 16;
+
+fn timecodes(codes: &[u32]) -> Account {
+    let mut verifier = wireproof_protocols::verify::Verifier::new(Default::default());
+    for (i, code) in codes.iter().enumerate() {
+        let octets = timed(i as u8 + 1, *code);
+        let at = Timestamp(1_700_000_000_000_000_000 + i as i64 * 20_000_000);
+        let (from, to) = ("10.0.0.1:4048".parse().unwrap(), "10.0.0.2:4048".parse().unwrap());
+        let d = wireproof_protocols::Datagram::new(from, to, &octets);
+        verifier.on_datagram(Arrival { at, packet: i as u64 + 1 }, &d);
+    }
+    verifier.finish()
+}
+
+#[test]
+fn a_timecode_that_runs_with_the_capture_is_fine() {
+    assert!(!has(&timecodes(&[NTP, NTP + 1310, NTP + 2621]), "DDP-D14"));
+}
+
+#[test]
+fn a_timecode_that_steps_back_or_is_far_away_is_told() {
+    let back = timecodes(&[NTP + 2621, NTP + 1310, NTP + 3000]);
+    assert!(found(&back, "DDP-D14").text.contains("steps back by 20 ms"), "{:?}", back.findings);
+    let away = timecodes(&[NTP + 2 * 65_536, NTP + 2 * 65_536 + 1310]);
+    assert_eq!(found(&away, "DDP-D14").count, 2);
+}

@@ -227,6 +227,9 @@ impl Verifier {
             marks: pdu.marks,
             ..Observation::default()
         };
+        if pdu.kind.protocol == Protocol::Ddp && pdu.marks.has(Marks::TIMED) {
+            self.timecode(index, pdu.sender_time, &o);
+        }
         self.destination(index, d, &mut o);
         self.session(index, d, pdu, &mut o);
         self.count(index, d, pdu, &o);
@@ -248,6 +251,26 @@ impl Verifier {
         take(flow, o, &mut self.shared);
         if self.universes.contested {
             self.rivals(index, now, arrival.packet, arrival.at.0);
+        }
+    }
+
+    /// DDP timecode: the middle 32 bits of an NTP time; it goes forward and is near the capture's clock.
+    fn timecode(&mut self, index: usize, time: u64, o: &Observation) {
+        let time = (time & 0xffff_ffff) as u32;
+        let before = self.flows[index].timecode.replace(time);
+        let place = Place { stream: Some(index), packet: o.packet, stamp: o.stamp };
+        let Some(d14) = registry::rule("DDP-D14") else { return };
+        let back = before.map_or(0, |b| time.wrapping_sub(b) as i32);
+        if back < 0 {
+            self.shared.findings.add(d14, d14.severity, place, 1, || {
+                format!("the timecode steps back by {} ms", -i64::from(back) * 1000 / 65_536)
+            });
+        }
+        let off = time.wrapping_sub(ntp_middle(o.stamp)) as i32;
+        if i64::from(off).abs() > 65_536 {
+            self.shared.findings.add(d14, d14.severity, place, 2, || {
+                format!("the timecode is {} ms away from the capture's clock", i64::from(off) * 1000 / 65_536)
+            });
         }
     }
 
@@ -446,6 +469,13 @@ fn ahead(flow: &mut Flow, o: &Observation, pdu: &Pdu<'_>) -> Option<i64> {
         k if k > 1 && step % k != 0 => None,
         k => Some(step / k),
     }
+}
+
+/// The middle 32 bits of the NTP time of a capture stamp (seconds since 1900, 16.16).
+fn ntp_middle(stamp: i64) -> u32 {
+    let seconds = stamp.div_euclid(crate::time::SECOND).wrapping_add(2_208_988_800);
+    let fraction = stamp.rem_euclid(crate::time::SECOND) * 65_536 / crate::time::SECOND;
+    ((seconds & 0xffff) << 16 | fraction) as u32
 }
 
 /// A late or repeated datagram: the newest number stays the newest.

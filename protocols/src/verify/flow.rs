@@ -147,6 +147,8 @@ pub(crate) struct Flow {
     pub last_preview: bool,
     pub sync_missing: bool,
     pub universe: Option<usize>,
+    /// DDP timecode of the newest datagram that had one.
+    pub timecode: Option<u32>,
     pub edge: u64,
     /// A wrap from 255 to 1 that is a loss of one or a habit, with the frame and the time before it.
     pub zero_wrap: Option<(Observation, Gap, Option<i64>, i64)>,
@@ -219,6 +221,7 @@ impl Flow {
             last_preview: false,
             sync_missing: false,
             universe: None,
+            timecode: None,
             edge: 0,
             zero_wrap: None,
             unnumbered: 0,
