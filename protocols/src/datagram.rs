@@ -61,6 +61,8 @@ pub struct Link {
     pub ip_id: Option<u16>,
     /// The UDP checksum against the octets.
     pub checksum: Checksum,
+    /// The UDP checksum as it stands in the datagram; 0 when there is none or it is not known.
+    pub checksum_field: u16,
     /// IP fragments the datagram was reassembled from; 0 or 1 when it was sent whole.
     pub fragments: u16,
     /// True when the link-layer destination was the broadcast address (a directed IP broadcast shows only there).

@@ -105,6 +105,7 @@ fn finish<'a>(
     let link = Link {
         ip_id: ip.id,
         checksum: udp.checksum,
+        checksum_field: udp.checksum_field,
         fragments,
         broadcast: network.broadcast,
         vlan: network.vlan,

@@ -17,6 +17,8 @@ pub(super) struct Udp<'a> {
     /// Payload octets the sender sent.
     pub(super) length: u32,
     pub(super) checksum: Checksum,
+    /// The checksum as it stands in the header.
+    pub(super) checksum_field: u16,
 }
 
 /// Reads a UDP header; `None` when its length lies outside the IP payload, or the capture cut the header.
@@ -44,6 +46,7 @@ pub(super) fn dissect<'a>(source: &IpAddr, destination: &IpAddr, part: &Part<'a>
         payload: &captured[HEADER..],
         length: u32::from(stated) - HEADER as u32,
         checksum,
+        checksum_field: u16::from_be_bytes([head[6], head[7]]),
     })
 }
 

@@ -10,7 +10,7 @@ use super::output::{Output, OutputKey};
 use super::settle::{frozen, take};
 use super::{STREAMS_MAX, Verifier, rules};
 use crate::time::MS;
-use crate::{Arrival, Datagram, Kind, Marks, Pdu, Protocol, Severity, registry};
+use crate::{Arrival, Checksum, Datagram, Kind, Marks, Pdu, Protocol, Severity, registry};
 
 /// Network data loss timeout of sACN (E1.31 6.7.1).
 const SACN_TIMEOUT: i64 = 2_500 * MS;
@@ -96,13 +96,7 @@ impl Verifier {
             None => self.shared.sources.path(d.source.ip(), d.destination.ip()),
         };
         let Some(path) = path.map(|i| &mut self.shared.sources.paths[i]) else { return false };
-        let print = || match pdu {
-            Some(p) if !p.data.is_empty() => {
-                let number = u64::from(p.sequence.unwrap_or(0)) << 32 | u64::from(p.stream.unwrap_or(0));
-                mix(mix(hash, number), u64::from(p.offset) << 32 | u64::from(d.length))
-            }
-            _ => full(d.payload),
-        };
+        let print = || print(d, pdu, hash);
         if path.is_copy(d, now, print) {
             self.counts.capture_duplicates += 1;
             self.first_copy.get_or_insert((arrival.packet, arrival.at.0));
@@ -125,7 +119,7 @@ impl Verifier {
 
     fn is_damaged(&mut self, source: Option<usize>, d: &Datagram<'_>, now: i64, arrival: Arrival) -> bool {
         let Some(source) = source else { return false };
-        if d.link.checksum == crate::Checksum::Bad {
+        if d.link.checksum == Checksum::Bad {
             self.counts.bad_checksum += 1;
         }
         if !self.shared.sources.checksum(source, d, now, (arrival.packet, arrival.at.0)) {
@@ -469,6 +463,17 @@ fn ahead(flow: &mut Flow, o: &Observation, pdu: &Pdu<'_>) -> Option<i64> {
         k if k > 1 && step % k != 0 => None,
         k => Some(step / k),
     }
+}
+
+/// A fingerprint of the whole payload. A right checksum covers every octet, so that it and a sample of the data do;
+/// without one every octet is hashed (offloading hosts write the same wrong checksum into all their datagrams).
+fn print(d: &Datagram<'_>, pdu: Option<&Pdu<'_>>, sampled: u64) -> u64 {
+    let Some(pdu) = pdu.filter(|_| d.link.checksum == Checksum::Good && d.link.checksum_field != 0) else {
+        return full(d.payload);
+    };
+    let number = u64::from(pdu.sequence.unwrap_or(0)) << 32 | u64::from(pdu.stream.unwrap_or(0));
+    let place = u64::from(pdu.offset) << 32 | u64::from(d.length) << 16 | u64::from(d.link.checksum_field);
+    mix(mix(sampled, number), place)
 }
 
 /// The middle 32 bits of the NTP time of a capture stamp (seconds since 1900, 16.16).

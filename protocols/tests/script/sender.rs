@@ -199,7 +199,8 @@ impl Dice {
         };
         let fragments = if self.one_in(40) { self.u16() } else { 0 };
         let vlan = self.one_in(20).then(|| self.u16());
-        Link { ip_id: sender.ip_id, checksum, fragments, broadcast: self.one_in(20), vlan, ttl: Some(64) }
+        let broadcast = self.one_in(20);
+        Link { ip_id: sender.ip_id, checksum, checksum_field: 0, fragments, broadcast, vlan, ttl: Some(64) }
     }
 }
 
