@@ -42,6 +42,8 @@ pub struct DatagramCounts {
     pub fragmented: u64,
     /// Lighting datagrams cut by the snap length.
     pub cut: u64,
+    /// Lighting datagrams of streams beyond the most that are followed: decoded and counted, not judged.
+    pub unfollowed: u64,
     /// Lighting datagrams with a wrong UDP checksum.
     pub bad_checksum: u64,
     /// By kind, e.g. `sacn/data`.

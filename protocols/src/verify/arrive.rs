@@ -284,6 +284,7 @@ impl Verifier {
         let target = &mut flow.destinations[at];
         if let Some(path) = target.path {
             let breaks = self.shared.sources.paths[path].breaks;
+            o.ip_went_back = self.shared.sources.paths[path].went_back;
             o.ip_runs_on = target.seen && breaks == target.breaks && d.link.ip_id.is_some();
             target.breaks = breaks;
             target.seen = true;
@@ -320,6 +321,7 @@ impl Verifier {
             flow.active_steps += 1;
         }
         flow.datagrams += 1;
+        flow.ip_runs += u64::from(o.ip_runs_on);
         flow.bytes += u64::from(d.length);
         flow.last_stamp = o.stamp;
         flow.last_packet = o.packet;

@@ -8,6 +8,9 @@ const JITTER: i64 = 10 * MS;
 /// A silence of the whole capture from this long on may be a step forward.
 const LEAP: i64 = SECOND;
 
+/// No capture pauses for this long: the clock was set.
+const SET_FORWARD: i64 = 30 * 86_400 * SECOND;
+
 /// Engine time ends here, so that no sum or difference of two instants overflows.
 const END: i64 = i64::MAX / 8;
 
@@ -18,6 +21,8 @@ pub(crate) enum Tick {
     Normal,
     /// The clock was set back by this many nanoseconds.
     Back(i64),
+    /// The clock was set forward by this many nanoseconds.
+    Forward(i64),
     /// Nothing at all was captured for this long.
     Leap(i64),
 }
@@ -49,6 +54,9 @@ impl Clock {
         self.last_stamp = Some(at.0);
         if step < 0 {
             return (self.now, Tick::Back(step.saturating_neg()));
+        }
+        if step > SET_FORWARD {
+            return (self.now, Tick::Forward(step));
         }
         let step = step.min((END - self.now).max(0));
         self.now += step;

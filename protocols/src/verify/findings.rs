@@ -4,8 +4,9 @@ use super::account::{Finding, Owners};
 use crate::{Fault, Rule, Severity};
 use std::collections::HashMap;
 
-/// Most findings kept; further kinds are counted only.
-const FINDINGS_MAX: usize = 4096;
+/// Most findings kept of each severity (info, warning, violation), so that none crowds out a worse one; further ones
+/// are counted only.
+const FINDINGS_MAX: [usize; 3] = [1024, 1024, 2048];
 /// Most frame numbers kept in one finding.
 pub(crate) const FRAMES_MAX: usize = 32;
 
@@ -25,10 +26,29 @@ pub(crate) struct Place {
 pub(crate) struct Findings {
     list: Vec<Finding>,
     index: HashMap<(&'static str, Severity, Option<usize>, u32), usize>,
+    kept: [usize; 3],
     dropped: u64,
 }
 
 impl Findings {
+    /// Room for one more of this severity; without it the finding is only counted.
+    fn room(&mut self, severity: Severity) -> bool {
+        let kept = &mut self.kept[severity as usize];
+        let room = *kept < FINDINGS_MAX[severity as usize];
+        if room {
+            *kept += 1
+        } else {
+            self.dropped += 1
+        }
+        room
+    }
+
+    /// Takes a finding back that turned out to be something else.
+    pub(crate) fn retract(&mut self, code: &str, stream: usize) {
+        self.list.retain(|f| f.code != code || f.stream != Some(stream));
+        self.index.clear();
+    }
+
     /// Counts a fault of one datagram under its rule and stream; the first case is kept as the example.
     pub(crate) fn fault(&mut self, fault: &Fault, place: Place) {
         let key = (fault.rule.code, fault.severity, place.stream, 0);
@@ -76,8 +96,7 @@ impl Findings {
         place: Place,
         text: String,
     ) -> Option<&mut Finding> {
-        if self.list.len() >= FINDINGS_MAX {
-            self.dropped += 1;
+        if !self.room(severity) {
             return None;
         }
         self.list.push(blank(rule, severity, place, text));
@@ -98,8 +117,7 @@ impl Findings {
             found.last_ns = found.last_ns.max(place.stamp);
             return Some(found);
         }
-        if self.list.len() >= FINDINGS_MAX {
-            self.dropped += 1;
+        if !self.room(severity) {
             return None;
         }
         self.index.insert(key, self.list.len());

@@ -146,7 +146,8 @@ impl Verifier {
         let what = match flow.protocol() {
             Protocol::Sacn => format!("universe {}", flow.key.stream),
             Protocol::ArtNet => format!("port-address {}", flow.key.stream),
-            _ => format!("stream {}", flow.key.stream),
+            Protocol::Ddp => format!("DDP ID {}", flow.key.stream),
+            _ => format!("device {}", flow.key.stream),
         };
         let number = first - range.base;
         let text = match (tears.len(), tear.end) {
@@ -187,6 +188,7 @@ impl Verifier {
             })
             .collect();
         let mut datagrams = self.counts;
+        datagrams.unfollowed = self.unfollowed;
         datagrams.by_kind = self.kinds.iter().map(|(kind, n)| (kind.name, *n)).collect();
         let mut findings = self.shared.findings.into_list();
         renumber(&mut findings, &self.flows, ranges);

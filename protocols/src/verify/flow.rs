@@ -153,6 +153,8 @@ pub(crate) struct Flow {
     /// A wrap from 255 to 1 that is a loss of one or a habit, with the frame and the time before it.
     pub zero_wrap: Option<(Observation, Gap, Option<i64>, i64)>,
     pub unnumbered: u64,
+    /// Datagrams before which no IP id was missing.
+    pub ip_runs: u64,
     pub shared_told: bool,
 }
 
@@ -225,6 +227,7 @@ impl Flow {
             edge: 0,
             zero_wrap: None,
             unnumbered: 0,
+            ip_runs: 0,
             shared_told: false,
         }
     }

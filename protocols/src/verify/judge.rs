@@ -23,6 +23,7 @@ fn start(f: &Flow) -> Place {
 
 impl Verifier {
     pub(crate) fn end_rules(&mut self) {
+        self.lonely_steps();
         self.rates();
         self.unnumbered();
         self.synchronization();
@@ -35,7 +36,9 @@ impl Verifier {
     fn rates(&mut self) {
         for f in self.flows.iter().filter(|f| matches!(f.key.kind.name, "sacn/data" | "artnet/ArtDmx")) {
             let most = dmx_limit_mhz(f.octets.0.min(f.octets.1));
-            let rate = rate_mhz(f.levels.saturating_sub(1), f.active_ns);
+            let nodes =
+                if f.model.is_some_and(|m| m.per_destination) { f.destinations.len() as u64 } else { 1 };
+            let rate = rate_mhz(f.levels.saturating_sub(1) / nodes.max(1), f.active_ns);
             if f.levels < 50 || rate.saturating_mul(100) <= most * 101 {
                 continue;
             }
@@ -48,6 +51,42 @@ impl Verifier {
                 found.got = format!("{} Hz", hertz(rate));
                 found.count = f.levels;
             }
+        }
+    }
+
+    /// A constant step above one is a shared counter only if another stream shows it too or the IP ids run on;
+    /// otherwise every second (or third …) datagram may just as well be lost.
+    fn lonely_steps(&mut self) {
+        let step =
+            |f: &Flow| f.model.filter(|m| m.unit == Unit::Datagram && m.step > 1).map(|m| u64::from(m.step));
+        for index in 0..self.flows.len() {
+            let Some(k) = step(&self.flows[index]) else { continue };
+            let f = &self.flows[index];
+            let sibling = |o: &&Flow| {
+                o.index != index
+                    && o.key.source == f.key.source
+                    && o.protocol() == f.protocol()
+                    && step(o) == Some(k)
+            };
+            if self.flows.iter().any(|o| sibling(&o)) || f.ip_runs * 10 >= f.datagrams * 8 {
+                continue;
+            }
+            let lost = (k - 1) * f.datagrams.saturating_sub(f.sessions.max(1));
+            let place = start(f);
+            self.shared.findings.retract("SEQ-SHARED-COUNTER", index);
+            let text = format!(
+                "every datagram is {k} numbers ahead of the one before: either {lost} datagrams were lost evenly, or \
+                 the counter is shared with streams that this capture does not show"
+            );
+            if let Some(found) =
+                self.shared.findings.single(rules::SEQ_AMBIGUOUS, Severity::Warning, place, text)
+            {
+                found.count = lost;
+            }
+            let f = &mut self.flows[index];
+            f.sequence.lost += lost;
+            f.sequence.ambiguous = true;
+            f.owners.unknown += lost;
         }
     }
 

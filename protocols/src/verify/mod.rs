@@ -150,16 +150,17 @@ impl Verifier {
         let (now, tick) = self.clock.advance(arrival.at);
         match tick {
             Tick::Normal => {}
-            Tick::Back(by) => self.stepped_back(arrival, by),
+            Tick::Back(by) => self.stepped(arrival, "fell back", by),
+            Tick::Forward(by) => self.stepped(arrival, "was set forward", by),
             Tick::Leap(by) => self.leapt(arrival, before, by),
         }
         now
     }
 
-    fn stepped_back(&mut self, arrival: Arrival, by: i64) {
+    fn stepped(&mut self, arrival: Arrival, how: &str, by: i64) {
         let place = findings::Place { stream: None, packet: arrival.packet, stamp: arrival.at.0 };
         self.shared.findings.add(rules::TIME_CLOCK_STEP, rules::TIME_CLOCK_STEP.severity, place, 0, || {
-            format!("the capture clock fell back by {} ms", by / crate::time::MS)
+            format!("the capture clock {how} by {} ms", by / crate::time::MS)
         });
         self.shared.outputs.iter_mut().for_each(output::Output::forget_time);
     }

@@ -38,6 +38,8 @@ pub(crate) struct Observation {
     pub new_port: bool,
     /// No IP id is missing between the stream's datagram before (to this destination) and this one.
     pub ip_runs_on: bool,
+    /// The IP id is a little behind the newest of its path: the network changed the order.
+    pub ip_went_back: bool,
     /// The stream ended before (goodbye or silence).
     pub new_session: bool,
     /// It ended with a goodbye.

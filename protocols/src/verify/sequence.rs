@@ -10,6 +10,9 @@ use super::observation::Observation;
 /// Numbers a gap may span before it is cut; larger ones are another session in all but name.
 const GAP_MAX: i64 = 1 << 31;
 
+/// Furthest behind that a datagram may still fill a hole.
+const LATE_MAX: i64 = 64;
+
 /// What a datagram turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
@@ -114,7 +117,7 @@ impl Lane {
 
     /// Holes older than this number are closed for good.
     pub(crate) fn window_floor(&self) -> i64 {
-        self.highest - i64::from(self.model.window)
+        self.highest - i64::from(self.model.window).max(LATE_MAX)
     }
 
     /// Takes the next datagram of the lane.
@@ -143,6 +146,20 @@ impl Lane {
                 self.numbered(o, p, place, forward, cycle)
             }
         }
+    }
+
+    /// Numbers that go on over a silence as if the sender had never stopped: what was probably lost in it.
+    pub(crate) fn outage(&self, o: &Observation, p: &Place) -> Option<Gap> {
+        let e = p.estimate.filter(|e| *e > 0)?;
+        if !self.started || o.ip_runs_on || o.new_port || p.repeats || self.model.unit != Unit::Datagram {
+            return None;
+        }
+        let cycle = i64::try_from(self.model.cycle).ok()?;
+        let skipped = (self.forward(self.model.place(o.raw)?) - 1).rem_euclid(cycle);
+        let cycles = super::cadence::nearest(e - skipped, cycle).max(0);
+        let lost = skipped + cycles * cycle;
+        let near = (e - lost).abs() <= tolerance(e, cycle);
+        near.then(|| Gap { lost: lost.unsigned_abs(), lost_min: 0, ambiguous: true, from: self.highest + 1 })
     }
 
     fn start(&mut self, o: &Observation, place: u64, position: i64) -> Step {
@@ -202,6 +219,9 @@ impl Lane {
         if signed == 1 {
             return self.in_order(o, p, place, cycle);
         }
+        if let Some(number) = self.open_behind(o, forward, cycle) {
+            return self.fill(o, number);
+        }
         let window = i64::from(self.model.window);
         if signed <= 0 && signed >= -window && forward >= -window {
             let forced = self.estimate_says_gap(o, p, forward.rem_euclid(cycle), cycle);
@@ -236,18 +256,41 @@ impl Lane {
         }
         let bit = 1u128 << u32::try_from(-signed).ok().filter(|b| *b < 128)?;
         let (hash, at) = self.recent[usize::try_from(number & 31).ok()?];
-        if self.seen & bit != 0 {
+        if self.seen & bit == 0 {
+            return Some(self.fill(o, number));
+        }
+        {
             let same = hash == o.hash && signed > -32;
             let small = self.model.cycle <= 16 || self.model.unit == Unit::Nothing;
             let fresh = o.at.saturating_sub(at) <= 100 * crate::time::MS;
             if small && !(same && fresh) {
                 return None;
             }
-            return Some(Step::Duplicate { same });
+            Some(Step::Duplicate { same })
         }
-        self.seen |= bit;
-        self.recent[usize::try_from(number & 31).ok()?] = (o.hash, o.at);
-        Some(Step::Late(number))
+    }
+
+    /// A hole this datagram fills although it is further behind than the window: the IP id went back too, or the
+    /// cycle is so long that the number can hardly mean anything else.
+    fn open_behind(&self, o: &Observation, forward: i64, cycle: i64) -> Option<i64> {
+        let long = cycle > 16 && forward > cycle / 2;
+        if !(o.ip_went_back || long) || self.model.unit != Unit::Datagram {
+            return None;
+        }
+        let behind = (1..=4).map(|cycles| forward - cycles * cycle).filter(|b| *b < 0 && *b > -LATE_MAX);
+        behind.map(|b| self.highest + b).find(|number| {
+            let bit = u32::try_from(self.highest - number).unwrap_or(127);
+            *number >= self.first && self.seen & (1u128 << bit) == 0
+        })
+    }
+
+    fn fill(&mut self, o: &Observation, number: i64) -> Step {
+        let bit = u32::try_from(self.highest - number).unwrap_or(127).min(127);
+        self.seen |= 1u128 << bit;
+        if let Ok(slot) = usize::try_from(number & 31) {
+            self.recent[slot] = (o.hash, o.at);
+        }
+        Step::Late(number)
     }
 
     /// With half a cycle or more skipped a number looks like one from behind: time decides.
@@ -264,7 +307,10 @@ impl Lane {
         let at_first =
             o.raw == self.model.first || (self.model.first == 0 && o.raw == 1 && self.model.cycle <= 16);
         let backward = forward < 1 || forward > cycle / 2;
-        if at_first && p.position == 0 && (p.too_soon || (backward && p.estimate.is_none())) {
+        let skipped = (forward - 1).rem_euclid(cycle);
+        let in_time = !o.ip_runs_on && p.estimate.is_some_and(|e| fits(e, skipped, cycle));
+        let anew = backward && (p.estimate.is_none() || (cycle > 16 && !in_time));
+        if at_first && p.position == 0 && (p.too_soon || anew) {
             return self.start(o, place, p.position);
         }
         if o.ip_runs_on && forward > 1 {

@@ -103,7 +103,9 @@ fn tell_model(flow: &mut Flow, model: &Model, seen: &[Observation], shared: &mut
         } else {
             "the sequence field is unused or disabled"
         };
-        findings.add(rules::SEQ_UNUSED, Severity::Info, place, 0, || {
+        // E1.31 6.7.2: a receiver discards a number that does not move; other protocols know "not used".
+        let severity = if flow.protocol() == Protocol::Sacn { Severity::Warning } else { Severity::Info };
+        findings.add(rules::SEQ_UNUSED, severity, place, 0, || {
             format!("{text}: loss cannot be told from the counter")
         });
     }
@@ -184,7 +186,11 @@ fn settle_universe(flow: &mut Flow, o: &Observation, lane: usize, shared: &mut S
         });
     }
     let before = flow.settled;
+    let outage = flow.lanes[lane].outage(o, &place).filter(|_| o.new_session && !o.after_goodbye);
     let step = flow.lanes[lane].step(o, &place);
+    if let Some(gap) = outage {
+        lose(flow, o, lane, gap, Vec::new(), shared);
+    }
     match step {
         Step::InOrder if !o.new_session => pause(flow, o, period, since, shared),
         Step::Gap(gap) => {

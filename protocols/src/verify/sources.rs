@@ -60,6 +60,8 @@ pub(crate) struct Path {
     last_id: Option<u16>,
     /// Places where the IP id did not go up by exactly one.
     pub breaks: u64,
+    /// The newest datagram's IP id is a little behind the newest id.
+    pub went_back: bool,
     ring: [Sighting; REMEMBERED],
     next: usize,
 }
@@ -99,7 +101,7 @@ impl Sources {
         }
         self.by_path.insert((from, to), self.paths.len());
         let ring = [Sighting::default(); REMEMBERED];
-        self.paths.push(Path { last_id: None, breaks: 0, ring, next: 0 });
+        self.paths.push(Path { last_id: None, breaks: 0, went_back: false, ring, next: 0 });
         Some(self.paths.len() - 1)
     }
 
@@ -144,11 +146,14 @@ impl Path {
 
     /// Follows the IP id of a datagram that is no copy.
     pub(crate) fn follow(&mut self, ip_id: Option<u16>) {
-        let runs_on = match (self.last_id, ip_id) {
-            (Some(last), Some(id)) => id == last.wrapping_add(1),
-            _ => false,
+        let ahead = match (self.last_id, ip_id) {
+            (Some(last), Some(id)) => id.wrapping_sub(last) as i16,
+            _ => 0,
         };
-        self.breaks += u64::from(!runs_on);
-        self.last_id = ip_id;
+        self.breaks += u64::from(ahead != 1);
+        self.went_back = (-512..0).contains(&ahead);
+        if !self.went_back {
+            self.last_id = ip_id;
+        }
     }
 }
