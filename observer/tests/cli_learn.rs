@@ -46,7 +46,10 @@ fn the_rig_of_every_clean_case_fits_that_case() {
 fn the_rig_of_every_shared_show_fits_that_capture() {
     let captures = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/captures"));
     if !captures.is_dir() {
-        eprintln!("SKIPPED the_rig_of_every_shared_show_fits_that_capture: ../shared is absent");
+        let _ = std::io::Write::write_fmt(
+            &mut std::io::stderr(),
+            format_args!("SKIPPED the_rig_of_every_shared_show_fits_that_capture: ../shared is absent\n"),
+        );
         return;
     }
     let dir = tempfile::tempdir().unwrap();

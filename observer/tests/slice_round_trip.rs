@@ -186,8 +186,11 @@ fn captures(folder: &Path, list: &mut Vec<PathBuf>) {
 fn every_finding_of_the_shared_captures_is_found_again_in_its_piece() {
     let shared = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared"));
     if !shared.is_dir() {
-        eprintln!(
-            "SKIPPED every_finding_of_the_shared_captures_is_found_again_in_its_piece: ../shared is absent"
+        let _ = std::io::Write::write_fmt(
+            &mut std::io::stderr(),
+            format_args!(
+                "SKIPPED every_finding_of_the_shared_captures_is_found_again_in_its_piece: ../shared is absent\n"
+            ),
         );
         return;
     }

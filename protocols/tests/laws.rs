@@ -81,7 +81,10 @@ fn golden_files() -> Vec<PathBuf> {
 fn golden(test: &str) -> Vec<Vector> {
     let files = golden_files();
     if files.is_empty() {
-        eprintln!("SKIPPED {test}: ../shared is absent");
+        let _ = std::io::Write::write_fmt(
+            &mut std::io::stderr(),
+            format_args!("SKIPPED {test}: ../shared is absent\n"),
+        );
     }
     files.iter().flat_map(read_golden).collect()
 }

@@ -46,7 +46,10 @@ fn kinet_datagrams_are_judged_as_by_the_independent_checker() {
 
 fn check(test: &str, file: &str, protocol: Protocol, vectors: usize) {
     let Some(json) = read(file) else {
-        eprintln!("SKIPPED {test}: ../shared is absent");
+        let _ = std::io::Write::write_fmt(
+            &mut std::io::stderr(),
+            format_args!("SKIPPED {test}: ../shared is absent\n"),
+        );
         return;
     };
     let mine = |v: &&Json| v["protocol"].as_str() == Some(protocol.name());

@@ -96,6 +96,8 @@ pub struct Datagrams {
     pub malformed: u64,
     /// Arrived as IP fragments.
     pub fragmented: u64,
+    /// Of streams beyond the most that are followed: counted, not judged.
+    pub unfollowed: u64,
     /// Cut by the snap length.
     pub cut: u64,
     /// With a wrong UDP checksum.
@@ -244,6 +246,7 @@ impl From<&DatagramCounts> for Datagrams {
             well_formed: d.well_formed,
             malformed: d.malformed,
             fragmented: d.fragmented,
+            unfollowed: d.unfollowed,
             cut: d.cut,
             bad_checksum: d.bad_checksum,
         }

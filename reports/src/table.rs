@@ -132,7 +132,19 @@ fn streams(streams: &[Stream], width: usize, out: &mut dyn Write) -> io::Result<
     spare.extend(zero(|s| s.sequence.late).then_some(9));
     spare.extend(zero(|s| s.sequence.duplicates).then_some(8));
     spare.extend([10, 11]);
-    columns.lines_within(width, &spare).iter().try_for_each(|l| writeln!(out, "{l}"))
+    columns.lines_within(width, &spare).iter().try_for_each(|l| writeln!(out, "{l}"))?;
+    streams.iter().enumerate().flat_map(|(i, s)| doubts(i, s)).try_for_each(|l| writeln!(out, "{l}"))
+}
+
+/// What the columns of a stream cannot say: datagrams at the edges, losses that are estimates.
+fn doubts(index: usize, s: &Stream) -> impl Iterator<Item = String> {
+    let q = &s.sequence;
+    let guess = (q.lost > q.lost_min).then(|| {
+        format!("stream {index}: {} lost by number, position and time, {} proven", q.lost, q.lost_min)
+    });
+    let edge =
+        (q.edge > 0).then(|| format!("stream {index}: {} at the edges, perhaps cut by the capture", q.edge));
+    guess.into_iter().chain(edge)
 }
 
 fn stream_row(index: usize, s: &Stream) -> Vec<String> {

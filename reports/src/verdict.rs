@@ -86,6 +86,13 @@ pub fn judge(account: &Account, observer: &Observer, cut_short: bool) -> (Verdic
         let what = count(open, "datagram");
         return (Verdict::Inconclusive, format!("{what} may be lost, and the capture cannot prove it"));
     }
+    if account.datagrams.unfollowed > 0 {
+        let what = count(account.datagrams.unfollowed, "datagram");
+        return (
+            Verdict::Inconclusive,
+            format!("{what} of streams beyond the most that are followed were not judged"),
+        );
+    }
     (Verdict::Pass, pass_reason(account))
 }
 
@@ -131,6 +138,13 @@ mod tests {
 
     fn verdict(account: &Account) -> Verdict {
         judge(account, &Observer::default(), false).0
+    }
+
+    #[test]
+    fn streams_that_were_not_followed_leave_the_verdict_open() {
+        let mut account = of(vec![]);
+        account.datagrams.unfollowed = 1;
+        assert_eq!(verdict(&account), Verdict::Inconclusive);
     }
 
     #[test]

@@ -14,7 +14,10 @@ pub(crate) struct Vector {
 pub(crate) fn vectors(test: &str) -> Option<Vec<Vector>> {
     let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/golden/protocols.json"));
     let Ok(text) = std::fs::read_to_string(path) else {
-        println!("SKIPPED {test}: ../shared is absent");
+        let _ = std::io::Write::write_fmt(
+            &mut std::io::stderr(),
+            format_args!("SKIPPED {test}: ../shared is absent\n"),
+        );
         return None;
     };
     let objects = text.split('{').skip(1);

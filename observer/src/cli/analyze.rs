@@ -16,6 +16,10 @@ pub(super) fn run(args: &AnalyzeArgs) -> Result<u8, Failure> {
     let rig = settings.rig.as_deref().map(rig_file::load).transpose()?;
     let options = Options { rig, strict: settings.strict };
     let (report, account) = analysis::analyze(&args.files, options)?;
+    if let (0, Some(damage)) = (report.packets, &report.damaged) {
+        let what = format!("nothing could be read of {}, {damage}", report.name);
+        return Err(Failure::io(&what, "fetch the capture again"));
+    }
     let mut summary = Summary::new(&account, analysis::source(report), Observer::default());
     if args.anonymize {
         Mask::new().apply(&mut summary);

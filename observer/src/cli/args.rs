@@ -171,7 +171,7 @@ pub(super) struct SelftestArgs {
     /// Run every case with this many seeds, from --seed on
     #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) seeds: u64,
-    /// Also write every case as DIR/NAME.pcap, to try any tool on
+    /// Also write every case as DIR/NAME.pcap, with NAME.truth.txt and NAME.rig.toml where it has a rig
     #[arg(long, value_name = "DIR", conflicts_with = "seeds")]
     pub(super) write: Option<PathBuf>,
 }

@@ -3,6 +3,7 @@
 use super::args::SelftestArgs;
 use super::failure::Failure;
 use super::output;
+use crate::rig_file;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::ops::RangeInclusive;
@@ -32,7 +33,7 @@ pub(super) fn run(args: &SelftestArgs) -> Result<u8, Failure> {
     Ok(u8::from(passed < chosen.len()))
 }
 
-/// Writes every case as a capture file of its own.
+/// Writes every case as a capture file of its own, what happened in it beside it, and its rig where it has one.
 fn write_all(cases: &[Case], seed: u64, folder: &Path) -> Result<(), Failure> {
     let refused = |path: &Path, e: io::Error| {
         Failure::io(&format!("cannot write {}: {e}", path.display()), "name another folder with --write")
@@ -44,6 +45,14 @@ fn write_all(cases: &[Case], seed: u64, folder: &Path) -> Result<(), Failure> {
         let path = folder.join(format!("{}.pcap", case.name));
         let mut out = BufWriter::new(File::create(&path).map_err(|e| refused(&path, e))?);
         write_pcap(&planted, &mut out).and_then(|()| out.flush()).map_err(|e| refused(&path, e))?;
+        let truth = folder.join(format!("{}.truth.txt", case.name));
+        let text = format!("{}\n{:#?}\n", case.what, planted.truth);
+        std::fs::write(&truth, text).map_err(|e| refused(&truth, e))?;
+        if let Some(rig) = &planted.rig {
+            let path = folder.join(format!("{}.rig.toml", case.name));
+            let comment = format!("The rig of the planted case {}.", case.name);
+            std::fs::write(&path, rig_file::to_toml(rig, &[comment])).map_err(|e| refused(&path, e))?;
+        }
     }
     Ok(())
 }

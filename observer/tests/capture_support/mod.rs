@@ -80,7 +80,10 @@ pub(crate) fn shared(test: &str) -> Option<PathBuf> {
     if path.is_dir() {
         return Some(path);
     }
-    eprintln!("SKIPPED {test}: ../shared is absent");
+    let _ = std::io::Write::write_fmt(
+        &mut std::io::stderr(),
+        format_args!("SKIPPED {test}: ../shared is absent\n"),
+    );
     None
 }
 

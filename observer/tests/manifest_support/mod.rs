@@ -61,7 +61,10 @@ pub(crate) fn runs(test: &str) -> Option<&'static [Run]> {
     static RUNS: OnceLock<Vec<Run>> = OnceLock::new();
     let captures = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/captures"));
     if !captures.join("MANIFEST.json").is_file() {
-        eprintln!("SKIPPED {test}: ../shared is absent");
+        let _ = std::io::Write::write_fmt(
+            &mut std::io::stderr(),
+            format_args!("SKIPPED {test}: ../shared is absent\n"),
+        );
         return None;
     }
     Some(RUNS.get_or_init(|| read(captures)))

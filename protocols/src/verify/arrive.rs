@@ -313,7 +313,7 @@ impl Verifier {
 
     fn count(&mut self, index: usize, d: &Datagram<'_>, pdu: &Pdu<'_>, o: &Observation) {
         let flow = &mut self.flows[index];
-        if flow.datagrams > 0 && !o.new_session && !o.new_port && !pdu.marks.has(Marks::TERMINATED) {
+        if flow.datagrams > 0 && !o.new_session && !o.new_port {
             let interval = o.at - flow.arrived_at;
             flow.intervals.add(interval);
             flow.longest_ns = flow.longest_ns.max(interval);

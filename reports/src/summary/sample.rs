@@ -117,6 +117,7 @@ fn counts() -> DatagramCounts {
         well_formed: 1180,
         malformed: 13,
         fragmented: 5,
+        unfollowed: 0,
         cut: 6,
         bad_checksum: 7,
         by_kind: BTreeMap::from([("sacn/data", 1182), ("sacn/discovery", 11)]),
