@@ -65,6 +65,7 @@ struct RawOutput {
     name: Spanned<String>,
     protocol: Spanned<String>,
     source: Option<Spanned<String>>,
+    destination: Option<Spanned<String>>,
     sender: Option<Spanned<String>>,
     streams: Spanned<String>,
     datagrams_per_frame: Option<Spanned<u32>>,
@@ -153,6 +154,7 @@ fn output(raw: RawOutput) -> Result<RigOutput, Refusal> {
     Ok(RigOutput {
         protocol,
         source: raw.source.as_ref().map(address).transpose()?,
+        destination: raw.destination.as_ref().map(address).transpose()?,
         sender: raw.sender.as_ref().map(|s| sender(s, protocol)).transpose()?,
         streams: streams(&raw.streams, protocol)?,
         datagrams_per_frame: raw.datagrams_per_frame.as_ref().map(positive).transpose()?,

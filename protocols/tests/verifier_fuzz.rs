@@ -38,6 +38,7 @@ fn options(seed: u64) -> Options {
         name: "rig".to_owned(),
         protocol,
         source: None,
+        destination: None,
         sender: None,
         streams: vec![stream, stream + 1],
         datagrams_per_frame: Some(3),

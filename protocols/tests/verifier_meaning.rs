@@ -395,3 +395,42 @@ fn a_timecode_that_steps_back_or_is_far_away_is_told() {
     let away = timecodes(&[NTP + 2 * 65_536, NTP + 2 * 65_536 + 1310]);
     assert_eq!(found(&away, "DDP-D14")[0].count, 2);
 }
+
+// ---- the rig
+
+#[test]
+fn a_rig_tells_two_displays_of_one_sender_apart() {
+    use wireproof_protocols::Protocol;
+    use wireproof_protocols::verify::rig::{Rig, RigOutput};
+    let display = |name: &str, host: [u8; 4]| RigOutput {
+        name: name.to_owned(),
+        protocol: Protocol::Ddp,
+        source: None,
+        destination: Some(host.into()),
+        sender: None,
+        streams: vec![1],
+        datagrams_per_frame: Some(1),
+        octets_per_frame: None,
+        rate_mhz: None,
+        sync: None,
+        on_change: false,
+    };
+    let rig = Rig {
+        outputs: vec![display("left", [10, 0, 0, 2]), display("right", [10, 0, 0, 3])],
+        severities: vec![],
+    };
+    let options = wireproof_protocols::verify::Options { rig: Some(rig), strict: false };
+    let mut verifier = wireproof_protocols::verify::Verifier::new(options);
+    for i in 0..100u64 {
+        let octets = [0x41, (i % 15) as u8 + 1, 0x0b, 1, 0, 0, 0, 0, 0, 3, i as u8, 2, 3];
+        let (from, to) = ("10.0.0.1:4048".parse().unwrap(), "10.0.0.2:4048".parse().unwrap());
+        let at = Timestamp(1_700_000_000_000_000_000 + i as i64 * 20_000_000);
+        let d = wireproof_protocols::Datagram::new(from, to, &octets);
+        verifier.on_datagram(Arrival { at, packet: i + 1 }, &d);
+    }
+    let a = verifier.finish();
+    assert_eq!(found(&a, "RIG-MISSING").len(), 1, "{:?}", a.findings);
+    assert!(found(&a, "RIG-MISSING")[0].text.contains("right"));
+    assert_eq!(a.outputs[0].name, "left");
+    assert!(a.outputs[0].declared && !has(&a, "RIG-UNEXPECTED") && !has(&a, "RIG-SHAPE"));
+}

@@ -56,6 +56,7 @@ fn account() -> Account {
     let output = OutputAccount {
         name: "pole-b".to_owned(),
         protocol: Protocol::Sacn,
+        destination: None,
         streams: vec![0],
         datagrams_per_frame: 17,
         octets_per_frame: 8640,

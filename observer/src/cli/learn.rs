@@ -77,6 +77,7 @@ fn learned_output(output: &OutputAccount, account: &Account) -> Option<RigOutput
         name: output.name.clone(),
         protocol: output.protocol,
         source: Some(first.source.ip()),
+        destination: output.destination.map(|d| d.ip()),
         sender: first.sender.as_deref().and_then(rig_file::parse_cid),
         streams: ids.into_iter().collect(),
         datagrams_per_frame: Some(output.datagrams_per_frame).filter(|n| *n > 0),

@@ -149,6 +149,7 @@ fn some_output(random: &mut ChaCha8Rng, index: u32) -> RigOutput {
         name: some_name(random, index),
         protocol,
         source: (dice(random, 2) == 0).then_some(address),
+        destination: (dice(random, 3) == 0).then(|| std::net::IpAddr::from([10, 0, 0, 9])),
         sender: (sacn && dice(random, 2) == 0).then_some(cid),
         streams,
         datagrams_per_frame: (dice(random, 2) == 0).then(|| 1 + dice(random, 1000)),

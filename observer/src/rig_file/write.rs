@@ -29,6 +29,7 @@ fn output_table(text: &mut String, o: &RigOutput) {
     line_of(text, &format!("name = {}", quoted(&o.name)));
     line_of(text, &format!("protocol = {}", quoted(o.protocol.name())));
     optional(text, "source", o.source.map(|a| quoted(&a.to_string())));
+    optional(text, "destination", o.destination.map(|a| quoted(&a.to_string())));
     optional(text, "sender", o.sender.map(|c| quoted(&cid(&c))));
     line_of(text, &format!("streams = {}", quoted(&format_ranges(&o.streams))));
     optional(text, "datagrams_per_frame", o.datagrams_per_frame.map(|n| n.to_string()));

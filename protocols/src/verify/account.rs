@@ -216,6 +216,8 @@ pub struct OutputAccount {
     pub name: String,
     /// Protocol.
     pub protocol: Protocol,
+    /// Where its datagrams go, for an output of chunks to one address.
+    pub destination: Option<SocketAddr>,
     /// Indices into `Account::streams`.
     pub streams: Vec<usize>,
     /// Datagrams in a whole frame, 0 when it varies.

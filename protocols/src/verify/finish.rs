@@ -280,13 +280,14 @@ fn own_frames(f: &Flow, outputs: &[Output], ranges: &[Range]) -> FrameAccount {
 fn output_account(o: &mut Output, flows: &[Flow], range: Range, name: Option<String>) -> OutputAccount {
     let (frame_interval_ns, spread_ns) = o.times();
     OutputAccount {
+        declared: name.is_some(),
         name: name.unwrap_or_else(|| output_name(o, flows)),
+        destination: o.destination(flows),
         protocol: o.key.protocol,
         streams: o.flows.clone(),
         datagrams_per_frame: o.usual_size().unwrap_or(0),
         octets_per_frame: o.usual_octets().unwrap_or(0),
         rate_mhz: o.rate_mhz(),
-        declared: o.declared > 0,
         frames: o.frames(range.base, range.end),
         sync: o.sync,
         causes: o.causes,

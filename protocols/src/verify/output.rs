@@ -2,11 +2,12 @@
 
 use super::account::{CauseAccount, FrameAccount, Spread, SyncAccount};
 use super::cadence::Cadence;
+use super::flow::Flow;
 use super::spread::Gauge;
 use crate::time::{MS, SECOND};
 use crate::{Cid, Protocol};
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 /// Synchronization addresses remembered of one output.
 const ADDRESSES_MAX: usize = 16;
@@ -328,6 +329,12 @@ impl Output {
         let torn = inside().count() as u64 - unterminated + self.tears_more;
         let torn = torn.min(seen.saturating_sub(unterminated));
         FrameAccount { seen, complete: seen - torn - unterminated, torn, unterminated }
+    }
+
+    /// Where its datagrams go, for an output of chunks.
+    pub(crate) fn destination(&self, flows: &[Flow]) -> Option<SocketAddr> {
+        let (flow, dest) = self.key.alone?;
+        flows[flow].destinations.get(usize::from(dest)).map(|d| d.address)
     }
 
     /// Interval and spread of the frames.

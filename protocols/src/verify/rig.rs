@@ -21,6 +21,8 @@ pub struct RigOutput {
     pub protocol: Protocol,
     /// Source address; any when `None`.
     pub source: Option<IpAddr>,
+    /// Destination address; any when `None`.
+    pub destination: Option<IpAddr>,
     /// sACN CID; any when `None`.
     pub sender: Option<Cid>,
     /// Universes, Port-Addresses, DDP IDs or device ids, ascending.

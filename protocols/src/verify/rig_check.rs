@@ -28,8 +28,10 @@ impl Verifier {
     /// Name the rig gives an output.
     pub(crate) fn rig_name(&self, output: usize) -> Option<String> {
         let rig = self.options.rig.as_ref()?;
-        let flow = &self.flows[*self.shared.outputs[output].flows.first()?];
-        rig.outputs.iter().find(|r| matches(r, flow)).map(|r| r.name.clone())
+        let output = &self.shared.outputs[output];
+        let flow = &self.flows[*output.flows.first()?];
+        let goes_there = |r: &RigOutput| aims_at(r, output.destination(&self.flows));
+        rig.outputs.iter().find(|r| matches(r, flow) && goes_there(r)).map(|r| r.name.clone())
     }
 
     pub(crate) fn check_rig(&mut self, ranges: &[Range]) {
@@ -80,7 +82,10 @@ impl Verifier {
         for (index, range) in ranges.iter().enumerate() {
             let output = &self.shared.outputs[index];
             let Some(first) = output.flows.first().map(|i| &self.flows[*i]) else { continue };
-            if !matches(r, first) || range.end - range.base < 3 {
+            if !matches(r, first)
+                || !aims_at(r, output.destination(&self.flows))
+                || range.end - range.base < 3
+            {
                 continue;
             }
             let place = Place { stream: Some(first.index), packet: 0, stamp: first.first_stamp };
@@ -147,7 +152,13 @@ fn matches(r: &RigOutput, f: &Flow) -> bool {
         && r.source.is_none_or(|s| s == f.key.source)
         && r.sender.is_none_or(|s| Some(s) == f.sender)
         && r.streams.contains(&f.key.stream)
+        && r.destination.is_none_or(|want| f.destinations.iter().any(|d| d.address.ip() == want))
         && !only_goodbye(f)
+}
+
+/// The rig names no destination, or this one.
+fn aims_at(r: &RigOutput, destination: Option<std::net::SocketAddr>) -> bool {
+    r.destination.is_none_or(|want| destination.is_none_or(|d| d.ip() == want))
 }
 
 /// A stream of which nothing but the goodbye was seen.

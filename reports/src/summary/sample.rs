@@ -128,6 +128,7 @@ fn output() -> OutputAccount {
     OutputAccount {
         name: "sacn 192.168.0.2".to_owned(),
         protocol: Protocol::Sacn,
+        destination: None,
         streams: vec![0],
         datagrams_per_frame: 1,
         octets_per_frame: 512,
