@@ -186,7 +186,8 @@ fn settle_universe(flow: &mut Flow, o: &Observation, lane: usize, shared: &mut S
         });
     }
     let before = flow.settled;
-    let outage = flow.lanes[lane].outage(o, &place).filter(|_| o.new_session && !o.after_goodbye);
+    let silent = o.new_session && !o.after_goodbye;
+    let outage = silent.then(|| flow.lanes[lane].outage(o, &place)).flatten();
     let step = flow.lanes[lane].step(o, &place);
     if let Some(gap) = outage {
         lose(flow, o, lane, gap, Vec::new(), shared);
