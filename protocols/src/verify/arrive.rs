@@ -42,6 +42,9 @@ impl Verifier {
             Some(flow) => self.flows[flow].source_index,
             None => self.shared.sources.source(d.source.ip()),
         };
+        if let Some(source) = source {
+            self.shared.sources.list[source].follow(d.link.ip_id);
+        }
         if self.is_damaged(source, d, now, arrival) {
             return;
         }
@@ -126,6 +129,7 @@ impl Verifier {
             return false;
         }
         // Its IP id is no witness that everything arrived.
+        self.shared.sources.list[source].breaks += 1;
         if let Some(path) = self.shared.sources.path(d.source.ip(), d.destination.ip()) {
             self.shared.sources.paths[path].breaks += 1;
         }
@@ -276,7 +280,13 @@ impl Verifier {
                 flow.more_destinations = true;
                 return None;
             }
-            flow.destinations.push(Destination { address: d.destination, path, breaks: 0, seen: false });
+            flow.destinations.push(Destination {
+                address: d.destination,
+                path,
+                breaks: 0,
+                source_breaks: 0,
+                seen: false,
+            });
             Some(flow.destinations.len() - 1)
         });
         let Some(at) = at else { return };
@@ -285,8 +295,12 @@ impl Verifier {
         if let Some(path) = target.path {
             let breaks = self.shared.sources.paths[path].breaks;
             o.ip_went_back = self.shared.sources.paths[path].went_back;
-            o.ip_runs_on = target.seen && breaks == target.breaks && d.link.ip_id.is_some();
+            let all = flow.source_index.map_or(0, |s| self.shared.sources.list[s].breaks);
+            let runs_on =
+                breaks == target.breaks || (flow.source_index.is_some() && all == target.source_breaks);
+            o.ip_runs_on = target.seen && runs_on && d.link.ip_id.is_some();
             target.breaks = breaks;
+            target.source_breaks = all;
             target.seen = true;
         }
     }

@@ -88,7 +88,7 @@ impl Chunks {
     pub(crate) fn seat(&mut self, o: &Observation, numbered: bool) -> Seat {
         self.chunk = self.chunk.max(o.length);
         let position = self.position_of(o);
-        if self.frame < 0 {
+        if self.frame < 0 || o.new_session || o.new_port {
             return Seat { position, new_frame: true };
         }
         if numbered {

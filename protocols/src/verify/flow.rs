@@ -64,6 +64,7 @@ pub(crate) struct Destination {
     pub address: SocketAddr,
     pub path: Option<usize>,
     pub breaks: u64,
+    pub source_breaks: u64,
     pub seen: bool,
 }
 

@@ -226,7 +226,8 @@ fn settle_universe(flow: &mut Flow, o: &Observation, lane: usize, shared: &mut S
 fn skips_zero(flow: &mut Flow, o: &Observation, lane: usize) -> bool {
     let model = flow.lanes[lane].model();
     let wraps = flow.protocol() == Protocol::Sacn && model.cycle == 256 && model.step == 1;
-    let second = wraps && o.raw == 1 && at_wrap(flow) && flow.zero_wrap.is_some();
+    // Seen twice, or once with an IP id that runs on without a hole.
+    let second = wraps && o.raw == 1 && at_wrap(flow) && (flow.zero_wrap.is_some() || o.ip_runs_on);
     if second {
         // The first wrap looked like a loss of one; it was none.
         flow.zero_wrap = None;

@@ -26,9 +26,19 @@ pub(crate) struct Source {
     /// First wrong one: record and stamp.
     pub first_bad: (u64, i64),
     damaged: Vec<(SocketAddr, i64)>,
+    last_id: Option<u16>,
+    /// Places where the IP id of all its datagrams together did not go up by exactly one.
+    pub breaks: u64,
 }
 
 impl Source {
+    /// Follows the IP id over all destinations: many hosts count once for all of them.
+    pub(crate) fn follow(&mut self, ip_id: Option<u16>) {
+        let runs_on = matches!((self.last_id, ip_id), (Some(last), Some(id)) if id == last.wrapping_add(1));
+        self.breaks += u64::from(!runs_on);
+        self.last_id = ip_id;
+    }
+
     /// Its wrong checksums are the network card's, not the wire's: all or many are wrong.
     pub(crate) fn offloads(&self) -> bool {
         self.bad > 0 && (self.good == 0 || self.bad * 20 > self.good.max(20))
@@ -87,7 +97,15 @@ impl Sources {
             return None;
         }
         self.by_address.insert(address, self.list.len());
-        self.list.push(Source { address, good: 0, bad: 0, first_bad: (0, 0), damaged: Vec::new() });
+        self.list.push(Source {
+            address,
+            good: 0,
+            bad: 0,
+            first_bad: (0, 0),
+            damaged: Vec::new(),
+            last_id: None,
+            breaks: 0,
+        });
         Some(self.list.len() - 1)
     }
 
