@@ -277,7 +277,6 @@ impl Verifier {
         let at = flow.destinations.iter().position(|t| t.address == d.destination).or_else(|| {
             let path = self.shared.sources.path(d.source.ip(), d.destination.ip());
             if flow.destinations.len() >= DESTINATIONS_MAX {
-                flow.more_destinations = true;
                 return None;
             }
             flow.destinations.push(Destination {

@@ -91,8 +91,7 @@ impl Verifier {
         let cut_tail = !c.ended && c.position + 1 < c.chunks && c.steady >= 3;
         let head = if cut_head { c.first_position } else { 0 };
         let tail = if cut_tail { c.chunks - 1 - c.position } else { 0 };
-        let (frame, no_mark) = (c.frame, !c.ended && c.with_end >= 8 && c.position + 1 >= c.chunks);
-        let _ = no_mark;
+        let frame = c.frame;
         flow.edge += u64::try_from(head + tail).unwrap_or(0);
         Range { base: i64::from(cut_head), end: frame + 1 - i64::from(cut_tail) }
     }
