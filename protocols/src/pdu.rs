@@ -29,12 +29,26 @@ impl Protocol {
 }
 
 /// What kind of datagram it is: protocol and packet name. `name` is the `by_kind` key, e.g. `sacn/data`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Eq, PartialOrd, Ord)]
 pub struct Kind {
     /// The protocol.
     pub protocol: Protocol,
     /// `by_kind` key, protocol and packet joined by a slash.
     pub name: &'static str,
+}
+
+impl PartialEq for Kind {
+    // Equal names are nearly always the same constant: no octet has to be looked at.
+    #[inline]
+    fn eq(&self, other: &Kind) -> bool {
+        self.protocol == other.protocol && (std::ptr::eq(self.name, other.name) || self.name == other.name)
+    }
+}
+
+impl std::hash::Hash for Kind {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+    }
 }
 
 impl Kind {

@@ -246,7 +246,7 @@ impl Verifier {
         if !behind(flow, &o, pdu) {
             flow.group_raw = pdu.sequence.filter(|_| !pdu.marks.has(Marks::SEQUENCE_OFF)).or(flow.group_raw);
         }
-        take(flow, o, &mut self.shared);
+        take(flow, &o, &mut self.shared);
         if self.universes.contested {
             self.rivals(index, now, arrival.packet, arrival.at.0);
         }

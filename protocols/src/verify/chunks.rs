@@ -99,6 +99,12 @@ impl Chunks {
         Seat { position, new_frame: !goes_on || (self.ended && paused) }
     }
 
+    /// The seat is the next one of the same frame, so early that time cannot speak for another.
+    pub(crate) fn is_next(&self, o: &Observation, seat: Seat, period: Option<i64>) -> bool {
+        let early = period.is_none_or(|p| (o.at - self.start) * 2 < p);
+        early && !seat.new_frame && seat.position == self.position + 1
+    }
+
     /// What the sequence lane has to know of the seat.
     pub(crate) fn place(&mut self, o: &Observation, seat: Seat, repeats: bool) -> Place {
         let chunks = if o.count > 0 { i64::from(o.count) } else { self.chunks.max(1) };

@@ -9,6 +9,8 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// Words sampled of one datagram.
 const SAMPLES: usize = 24;
+/// Independent lanes they are mixed in.
+const LANES: usize = 4;
 
 /// Mark of a hash over every octet.
 const FULL: u64 = 1;
@@ -35,17 +37,26 @@ pub(crate) fn same(before: u64, now: u64) -> bool {
     before == now || (before & FULL == 0 && now & FULL != 0)
 }
 
-/// Evenly spaced words, the last eight octets and the length, mixed.
+/// Evenly spaced words, the last octets and the length, mixed in lanes that do not wait for one another.
 #[inline]
 pub(crate) fn sample(data: &[u8]) -> u64 {
     let (words, rest) = data.as_chunks::<8>();
     if words.len() <= SAMPLES {
         return xxh3_64(data) & !FULL;
     }
-    let step = words.len() / SAMPLES;
+    // Steps of 1/65,536 word, so that the samples reach from the first to the last words.
+    let step = (words.len() << 16) / SAMPLES;
     let tail = rest.iter().fold(0u64, |all, octet| all << 8 | u64::from(*octet));
-    let start = mix(data.len() as u64, tail);
-    words.iter().step_by(step).fold(start, |all, word| mix(all, u64::from_le_bytes(*word))) & !FULL
+    let mut lanes = [mix(data.len() as u64, tail), 1, 2, 3];
+    let mut at = step >> 1;
+    for _ in 0..SAMPLES / LANES {
+        for lane in &mut lanes {
+            *lane = mix(*lane, words.get(at >> 16).map_or(0, |word| u64::from_le_bytes(*word)));
+            at += step;
+        }
+    }
+    let [a, b, c, d] = lanes;
+    mix(mix(a, b), mix(c, d)) & !FULL
 }
 
 /// Both numbers in one; order matters.

@@ -1,10 +1,11 @@
 //! The end of a run: what waited is judged, edges are told from losses, and the account is made.
 
 use super::account::{Account, Ended, FrameAccount, OutputAccount, StreamAccount};
+use super::episodes::flush;
 use super::findings::{FRAMES_MAX, Place};
 use super::flow::Flow;
 use super::output::Output;
-use super::settle::{close_chunked, flush, lock, settle_wrap};
+use super::settle::{close_chunked, lock, settle_wrap};
 use super::spread::rate_mhz;
 use super::{Verifier, rules};
 use crate::time::MS;

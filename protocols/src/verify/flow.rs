@@ -90,6 +90,7 @@ pub(crate) struct Episode {
 pub(crate) struct Flow {
     pub index: usize,
     pub key: FlowKey,
+    frames: bool,
     pub source: SocketAddr,
     pub sender: Option<Cid>,
     pub name: Option<String>,
@@ -172,6 +173,10 @@ impl Flow {
         Flow {
             index,
             key,
+            frames: matches!(
+                key.kind.name,
+                "sacn/data" | "artnet/ArtDmx" | "ddp/display" | "bigpacket/chunk"
+            ),
             source: d.source,
             sender: pdu.sender,
             name: (!name.is_empty()).then_some(name),
@@ -243,7 +248,7 @@ impl Flow {
 
     /// Carries data that makes frames (not a sync stream, not KiNET).
     pub(crate) fn has_frames(&self) -> bool {
-        matches!(self.key.kind.name, "sacn/data" | "artnet/ArtDmx" | "ddp/display" | "bigpacket/chunk")
+        self.frames
     }
 
     /// True when the source port was never seen in this stream, the first one aside.

@@ -10,6 +10,7 @@ mod chunks;
 mod clock;
 mod conflict;
 mod content;
+mod episodes;
 mod findings;
 mod finish;
 mod flow;

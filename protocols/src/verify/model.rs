@@ -67,7 +67,7 @@ impl Model {
     #[inline]
     pub(crate) fn place(&self, raw: u32) -> Option<u64> {
         let place = u64::from(raw.checked_sub(self.first)?);
-        Some(place % self.cycle)
+        Some(if place < self.cycle { place } else { place % self.cycle })
     }
 
     /// The name in reports.

@@ -166,8 +166,8 @@ impl Output {
         if target == next && (ahead == 1 || half) {
             return (next, true);
         }
-        let by_time = period.map(|p| current.number + super::cadence::nearest(at - current.start, p));
-        if ahead > 1 && target > next && by_time.is_some_and(|t| (t - target).abs() <= ahead / 16) {
+        let by_time = || period.map(|p| current.number + super::cadence::nearest(at - current.start, p));
+        if ahead > 1 && target > next && by_time().is_some_and(|t| (t - target).abs() <= ahead / 16) {
             return (target, true);
         }
         by_rule

@@ -148,6 +148,25 @@ impl Lane {
         }
     }
 
+    /// Takes the datagram if it is simply the next one; `false`, and nothing done, when there is more to judge.
+    ///
+    /// The caller vouches that time does not speak for a whole cycle in between.
+    #[inline]
+    pub(crate) fn goes_on(&mut self, o: &Observation, position: i64) -> bool {
+        let counted = self.model.unit == Unit::Datagram && o.counts();
+        if !self.started || !counted || o.new_session || o.new_port {
+            return false;
+        }
+        let Some(place) = self.model.place(o.raw) else { return false };
+        let next = self.place + u64::from(self.model.step);
+        let next = if next < self.model.cycle { next } else { next - self.model.cycle };
+        if place != next {
+            return false;
+        }
+        self.advance(o, place, position, 1, Step::InOrder);
+        true
+    }
+
     /// Numbers that go on over a silence as if the sender had never stopped: what was probably lost in it.
     pub(crate) fn outage(&self, o: &Observation, p: &Place) -> Option<Gap> {
         let e = p.estimate.filter(|e| *e > 0)?;
@@ -172,10 +191,14 @@ impl Lane {
         if first { Step::Started } else { Step::Restart }
     }
 
+    /// Numbers from the newest place forward to this one, 0..cycle.
+    fn apart(&self, place: u64) -> u64 {
+        if place >= self.place { place - self.place } else { place + self.model.cycle - self.place }
+    }
+
     /// Steps forward in datagrams, 0..cycle, in units of the model's step; -1 when the step does not divide.
     fn forward(&self, place: u64) -> i64 {
-        let cycle = self.model.cycle;
-        let forward = (place + cycle - self.place) % cycle;
+        let forward = self.apart(place);
         let step = u64::from(self.model.step);
         if step > 1 && !forward.is_multiple_of(step) {
             return -1;
@@ -186,7 +209,7 @@ impl Lane {
     /// Datagrams forward where a number covers a frame: whole frames between, the tail before, the head here.
     fn forward_frames(&self, place: u64, p: &Place) -> i64 {
         let cycle = self.model.cycle;
-        let frames = (place + cycle - self.place) % cycle;
+        let frames = self.apart(place);
         if frames == 0 {
             return p.position - self.position;
         }

@@ -1,25 +1,17 @@
 //! What a datagram means for its stream: numbering, losses and their owners, frames, pauses.
 
-use super::account::Owners;
 use super::cadence::nearest;
 use super::chunks::{Chunks, Seat};
-use super::findings::{FRAMES_MAX, Findings, Place as At};
-use super::flow::{Episode, Flow};
+use super::episodes::{TEARS_MAX, flush, late, lose};
+use super::findings::{Findings, Place as At};
+use super::flow::Flow;
 use super::model::{self, Model, Unit};
 use super::observation::Observation;
 use super::output::{Output, OutputKey};
 use super::rules;
 use super::sequence::{Gap, Lane, Place, Step};
 use super::sources::Sources;
-use crate::time::MS;
 use crate::{Marks, Protocol, Severity};
-
-/// Gaps of a stream no further apart than this are one episode.
-const EPISODE: i64 = 100 * MS;
-/// Episodes of a stream that wait for late datagrams.
-const EPISODES_MAX: usize = 32;
-/// Torn frames remembered per episode.
-const TEARS_MAX: usize = 1024;
 
 /// Everything streams share.
 #[derive(Debug, Default)]
@@ -30,11 +22,16 @@ pub(crate) struct Shared {
 }
 
 /// Takes an observation: held back until the numbering is known, judged at once afterwards.
-pub(crate) fn take(flow: &mut Flow, o: Observation, shared: &mut Shared) {
-    if flow.model.is_some() {
-        settle(flow, &o, shared);
-        return;
+#[inline]
+pub(crate) fn take(flow: &mut Flow, o: &Observation, shared: &mut Shared) {
+    match flow.model {
+        Some(model) => settle(flow, o, model, shared),
+        None => wait(flow, *o, shared),
     }
+}
+
+#[inline(never)]
+fn wait(flow: &mut Flow, o: Observation, shared: &mut Shared) {
     flow.waiting.push(o);
     let n = flow.waiting.len();
     let protocol = flow.protocol();
@@ -69,7 +66,9 @@ pub(crate) fn lock(flow: &mut Flow, shared: &mut Shared) {
         }
     }
     for o in &waiting {
-        settle(flow, o, shared);
+        // The model may change while its own first datagrams are judged (see `skips_zero`).
+        let model = flow.model.unwrap_or(model);
+        settle(flow, o, model, shared);
     }
 }
 
@@ -146,8 +145,7 @@ fn shared_counter(flow: &mut Flow, place: At, findings: &mut Findings, text: imp
 }
 
 /// Judges one observation with the model known.
-fn settle(flow: &mut Flow, o: &Observation, shared: &mut Shared) {
-    let Some(model) = flow.model else { return };
+fn settle(flow: &mut Flow, o: &Observation, model: Model, shared: &mut Shared) {
     let dest = usize::from(o.dest);
     let lane = if model.per_destination { dest } else { 0 };
     while flow.lanes.len() <= lane {
@@ -162,13 +160,22 @@ fn settle(flow: &mut Flow, o: &Observation, shared: &mut Shared) {
     } else {
         settle_universe(flow, o, lane, shared);
     }
-    flush(flow, shared, false);
+    if !flow.episodes.is_empty() {
+        flush(flow, shared, false);
+    }
 }
 
 fn settle_universe(flow: &mut Flow, o: &Observation, lane: usize, shared: &mut Shared) {
     let repeats = flow.still || o.same;
     let period = flow.cadence.steady();
     let since = o.at - flow.last_at;
+    // Without a pause an estimate from time is at most one: nothing but the next number to judge.
+    let prompt = period.is_none_or(|p| since * 2 <= p * 3) && flow.zero_wrap.is_none();
+    if prompt && flow.lanes[lane].goes_on(o, 0) {
+        flow.cadence.add(since);
+        moved(flow, o);
+        return;
+    }
     let place = Place {
         chunks: 1,
         estimate: period.map(|p| nearest(since, p) - 1),
@@ -209,17 +216,22 @@ fn settle_universe(flow: &mut Flow, o: &Observation, lane: usize, shared: &mut S
         settle_wrap(flow, lane, shared);
     }
     common(flow, o, lane, step, shared);
-    let moved =
+    let newest =
         matches!(step, Step::InOrder | Step::Gap(_) | Step::NotLost(_) | Step::Started | Step::Restart);
-    if moved || step == Step::Unnumbered || flow.lanes[lane].model().unit == Unit::Nothing {
+    if newest || step == Step::Unnumbered || flow.lanes[lane].model().unit == Unit::Nothing {
         if step == Step::InOrder && !o.new_session {
             flow.cadence.add(since);
         }
-        flow.still = o.same;
-        flow.last_at = o.at;
-        let frame = if o.frame >= 0 { o.frame } else { before.map_or(-1, |(frame, _)| frame) };
-        flow.settled = Some((frame, o.raw));
+        moved(flow, o);
     }
+}
+
+/// The datagram is the newest of its stream.
+fn moved(flow: &mut Flow, o: &Observation) {
+    flow.still = o.same;
+    flow.last_at = o.at;
+    let frame = if o.frame >= 0 { o.frame } else { flow.settled.map_or(-1, |(frame, _)| frame) };
+    flow.settled = Some((frame, o.raw));
 }
 
 /// The habit of wrapping from 255 to 1, once it was seen twice.
@@ -278,6 +290,12 @@ fn settle_chunk(flow: &mut Flow, o: &Observation, lane: usize, dest: usize, shar
     let period = flow.chunks[dest].cadence.steady();
     let frames_numbered = flow.lanes[lane].model().unit == Unit::Frame;
     let seat = flow.chunks[dest].seat(o, frames_numbered);
+    if !several && flow.chunks[dest].is_next(o, seat, period) && flow.lanes[lane].goes_on(o, seat.position) {
+        flow.last_at = o.at;
+        let frame = flow.chunks[dest].frame;
+        frame_of(flow, o, dest, seat, frame, Step::InOrder, shared);
+        return;
+    }
     let mut place = flow.chunks[dest].place(o, seat, repeats);
     if several {
         place.estimate = None;
@@ -407,57 +425,6 @@ fn pause(flow: &mut Flow, o: &Observation, period: Option<i64>, since: i64, shar
     }
 }
 
-/// Counts a gap, finds its owner, opens or extends an episode.
-fn lose(
-    flow: &mut Flow,
-    o: &Observation,
-    lane: usize,
-    gap: Gap,
-    tears: Vec<(i64, i64, bool)>,
-    shared: &mut Shared,
-) {
-    flow.sequence.gaps += 1;
-    flow.sequence.lost += gap.lost;
-    flow.sequence.lost_min += gap.lost_min;
-    flow.sequence.ambiguous |= gap.ambiguous;
-    let destination = flow.destinations.get(usize::from(o.dest)).map(|d| d.address);
-    let wire = match (flow.source_index, destination) {
-        (Some(s), Some(d)) => shared.sources.list[s].take_damaged(d, flow.last_at, gap.lost),
-        _ => 0,
-    };
-    flow.owners.wire += wire;
-    flow.owners.unknown += gap.lost - wire;
-    let to = gap.from + i64::try_from(gap.lost).unwrap_or(i64::MAX / 2) - 1;
-    if let Some(e) = flow.episodes.last_mut()
-        && e.lane == lane
-        && o.at - e.last_at <= EPISODE
-        && e.tears.len() + tears.len() <= TEARS_MAX
-    {
-        e.to = to;
-        e.lost += gap.lost;
-        e.lost_min += gap.lost_min;
-        e.ambiguous |= gap.ambiguous;
-        e.wire += wire;
-        e.last_stamp = o.stamp;
-        e.last_at = o.at;
-        e.tears.extend(tears);
-        return;
-    }
-    flow.episodes.push(Episode {
-        lane,
-        from: gap.from,
-        to,
-        lost: gap.lost,
-        lost_min: gap.lost_min,
-        ambiguous: gap.ambiguous,
-        wire,
-        place: (o.packet, o.stamp),
-        last_stamp: o.stamp,
-        last_at: o.at,
-        tears,
-    });
-}
-
 /// Bookkeeping and findings that all kinds of streams share.
 fn common(flow: &mut Flow, o: &Observation, lane: usize, step: Step, shared: &mut Shared) {
     let place = at(flow, o);
@@ -515,86 +482,4 @@ fn restart(flow: &mut Flow, o: &Observation, place: At, findings: &mut Findings)
         "the numbers begin at their first value again"
     };
     findings.add(rules::SEQ_RESTART, severity, place, 0, || format!("the stream began anew: {why}"));
-}
-
-/// A late datagram mends its hole.
-fn late(flow: &mut Flow, lane: usize, number: i64) {
-    flow.sequence.late += 1;
-    if flow.zero_wrap.is_some_and(|(_, gap, ..)| gap.from == number) {
-        flow.zero_wrap = None;
-        return;
-    }
-    let Some(e) = flow.episodes.iter_mut().find(|e| e.lane == lane && (e.from..=e.to).contains(&number))
-    else {
-        return;
-    };
-    e.lost = e.lost.saturating_sub(1);
-    let proven = u64::from(e.lost_min > 0);
-    e.lost_min -= proven;
-    let wire = u64::from(e.wire > e.lost);
-    e.wire -= wire;
-    e.tears.retain(|(n, ..)| *n != number);
-    flow.sequence.lost = flow.sequence.lost.saturating_sub(1);
-    flow.sequence.lost_min = flow.sequence.lost_min.saturating_sub(proven);
-    flow.owners.wire = flow.owners.wire.saturating_sub(wire);
-    flow.owners.unknown = flow.owners.unknown.saturating_sub(1 - wire);
-}
-
-/// Reports episodes that no late datagram can mend any more; all of them at the end.
-pub(crate) fn flush(flow: &mut Flow, shared: &mut Shared, all: bool) {
-    while let Some(e) = flow.episodes.first() {
-        let floor = flow.lanes.get(e.lane).map_or(i64::MAX, Lane::window_floor);
-        let newest = flow.episodes.len() == 1;
-        let room = flow.episodes.len() <= EPISODES_MAX;
-        if !all && room && (e.to >= floor || newest && flow.last_at - e.last_at <= EPISODE) {
-            return;
-        }
-        let e = flow.episodes.remove(0);
-        report(flow, &e, shared);
-    }
-}
-
-fn report(flow: &mut Flow, e: &Episode, shared: &mut Shared) {
-    if e.lost == 0 && !e.ambiguous {
-        return;
-    }
-    let place = At { stream: Some(flow.index), packet: e.place.0, stamp: e.place.1 };
-    let (rule, severity, text) = if e.lost_min > 0 {
-        let more = if e.lost > e.lost_min { format!(", at least {}", e.lost_min) } else { String::new() };
-        (rules::SEQ_LOST, Severity::Violation, format!("{} lost{more}", datagrams(e.lost)))
-    } else if e.lost > 0 {
-        let text = format!(
-            "{} missing by time and position; the numbers go on as if nothing was lost, so none is proven",
-            datagrams(e.lost)
-        );
-        (rules::SEQ_AMBIGUOUS, Severity::Warning, text)
-    } else {
-        let text =
-            "the numbers jumped in a way that time does not explain; no loss can be counted".to_owned();
-        (rules::SEQ_AMBIGUOUS, Severity::Warning, text)
-    };
-    let frames: Vec<i64> = e.tears.iter().map(|(_, frame, _)| *frame).collect();
-    let found = shared.findings.single(rule, severity, place, text);
-    if let Some(f) = found {
-        f.count = e.lost.max(1);
-        f.last_ns = e.last_stamp;
-        f.owners = Some(Owners { wire: e.wire, unknown: e.lost.saturating_sub(e.wire), ..Owners::default() });
-        let mut frames: Vec<u64> = frames.iter().filter_map(|n| u64::try_from(*n).ok()).collect();
-        frames.sort_unstable();
-        frames.dedup();
-        frames.truncate(FRAMES_MAX);
-        f.frames = frames;
-    }
-    let dest = if flow.model.is_some_and(|m| m.per_destination) { e.lane } else { 0 };
-    let output = if flow.chunked() { flow.chunks.get(dest).map(|c| c.output) } else { flow.output };
-    let Some(output) = output else { return };
-    // A frame that nobody saw and no number proves is not held against anybody.
-    for (_, frame, end) in e.tears.iter().filter(|_| e.lost_min > 0) {
-        shared.outputs[output].tear(*frame, flow.index, *end, e.place);
-        flow.tear(*frame);
-    }
-}
-
-fn datagrams(n: u64) -> String {
-    if n == 1 { "1 datagram".to_owned() } else { format!("{n} datagrams") }
 }

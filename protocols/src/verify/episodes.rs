@@ -1,0 +1,151 @@
+//! Loss episodes: gaps of a stream that lie close together, their owners, and the late datagrams that mend them.
+
+use super::account::Owners;
+use super::findings::{FRAMES_MAX, Place as At};
+use super::flow::{Episode, Flow};
+use super::observation::Observation;
+use super::rules;
+use super::sequence::{Gap, Lane};
+use super::settle::Shared;
+use crate::Severity;
+use crate::time::MS;
+
+/// Gaps of a stream no further apart than this are one episode.
+const EPISODE: i64 = 100 * MS;
+/// Episodes of a stream that wait for late datagrams.
+const EPISODES_MAX: usize = 32;
+/// Torn frames remembered per episode.
+pub(super) const TEARS_MAX: usize = 1024;
+
+/// Counts a gap, finds its owner, opens or extends an episode.
+pub(super) fn lose(
+    flow: &mut Flow,
+    o: &Observation,
+    lane: usize,
+    gap: Gap,
+    tears: Vec<(i64, i64, bool)>,
+    shared: &mut Shared,
+) {
+    flow.sequence.gaps += 1;
+    flow.sequence.lost += gap.lost;
+    flow.sequence.lost_min += gap.lost_min;
+    flow.sequence.ambiguous |= gap.ambiguous;
+    let destination = flow.destinations.get(usize::from(o.dest)).map(|d| d.address);
+    let wire = match (flow.source_index, destination) {
+        (Some(s), Some(d)) => shared.sources.list[s].take_damaged(d, flow.last_at, gap.lost),
+        _ => 0,
+    };
+    flow.owners.wire += wire;
+    flow.owners.unknown += gap.lost - wire;
+    let to = gap.from + i64::try_from(gap.lost).unwrap_or(i64::MAX / 2) - 1;
+    if let Some(e) = flow.episodes.last_mut()
+        && e.lane == lane
+        && o.at - e.last_at <= EPISODE
+        && e.tears.len() + tears.len() <= TEARS_MAX
+    {
+        e.to = to;
+        e.lost += gap.lost;
+        e.lost_min += gap.lost_min;
+        e.ambiguous |= gap.ambiguous;
+        e.wire += wire;
+        e.last_stamp = o.stamp;
+        e.last_at = o.at;
+        e.tears.extend(tears);
+        return;
+    }
+    flow.episodes.push(Episode {
+        lane,
+        from: gap.from,
+        to,
+        lost: gap.lost,
+        lost_min: gap.lost_min,
+        ambiguous: gap.ambiguous,
+        wire,
+        place: (o.packet, o.stamp),
+        last_stamp: o.stamp,
+        last_at: o.at,
+        tears,
+    });
+}
+
+/// A late datagram mends its hole.
+pub(super) fn late(flow: &mut Flow, lane: usize, number: i64) {
+    flow.sequence.late += 1;
+    if flow.zero_wrap.is_some_and(|(_, gap, ..)| gap.from == number) {
+        flow.zero_wrap = None;
+        return;
+    }
+    let Some(e) = flow.episodes.iter_mut().find(|e| e.lane == lane && (e.from..=e.to).contains(&number))
+    else {
+        return;
+    };
+    e.lost = e.lost.saturating_sub(1);
+    let proven = u64::from(e.lost_min > 0);
+    e.lost_min -= proven;
+    let wire = u64::from(e.wire > e.lost);
+    e.wire -= wire;
+    e.tears.retain(|(n, ..)| *n != number);
+    flow.sequence.lost = flow.sequence.lost.saturating_sub(1);
+    flow.sequence.lost_min = flow.sequence.lost_min.saturating_sub(proven);
+    flow.owners.wire = flow.owners.wire.saturating_sub(wire);
+    flow.owners.unknown = flow.owners.unknown.saturating_sub(1 - wire);
+}
+
+/// Reports episodes that no late datagram can mend any more; all of them at the end.
+pub(crate) fn flush(flow: &mut Flow, shared: &mut Shared, all: bool) {
+    while let Some(e) = flow.episodes.first() {
+        let floor = flow.lanes.get(e.lane).map_or(i64::MAX, Lane::window_floor);
+        let newest = flow.episodes.len() == 1;
+        let room = flow.episodes.len() <= EPISODES_MAX;
+        if !all && room && (e.to >= floor || newest && flow.last_at - e.last_at <= EPISODE) {
+            return;
+        }
+        let e = flow.episodes.remove(0);
+        report(flow, &e, shared);
+    }
+}
+
+fn report(flow: &mut Flow, e: &Episode, shared: &mut Shared) {
+    if e.lost == 0 && !e.ambiguous {
+        return;
+    }
+    let place = At { stream: Some(flow.index), packet: e.place.0, stamp: e.place.1 };
+    let (rule, severity, text) = if e.lost_min > 0 {
+        let more = if e.lost > e.lost_min { format!(", at least {}", e.lost_min) } else { String::new() };
+        (rules::SEQ_LOST, Severity::Violation, format!("{} lost{more}", datagrams(e.lost)))
+    } else if e.lost > 0 {
+        let text = format!(
+            "{} missing by time and position; the numbers go on as if nothing was lost, so none is proven",
+            datagrams(e.lost)
+        );
+        (rules::SEQ_AMBIGUOUS, Severity::Warning, text)
+    } else {
+        let text =
+            "the numbers jumped in a way that time does not explain; no loss can be counted".to_owned();
+        (rules::SEQ_AMBIGUOUS, Severity::Warning, text)
+    };
+    let frames: Vec<i64> = e.tears.iter().map(|(_, frame, _)| *frame).collect();
+    let found = shared.findings.single(rule, severity, place, text);
+    if let Some(f) = found {
+        f.count = e.lost.max(1);
+        f.last_ns = e.last_stamp;
+        f.owners = Some(Owners { wire: e.wire, unknown: e.lost.saturating_sub(e.wire), ..Owners::default() });
+        let mut frames: Vec<u64> = frames.iter().filter_map(|n| u64::try_from(*n).ok()).collect();
+        frames.sort_unstable();
+        frames.dedup();
+        frames.truncate(FRAMES_MAX);
+        f.frames = frames;
+    }
+    let dest = if flow.model.is_some_and(|m| m.per_destination) { e.lane } else { 0 };
+    let output = if flow.chunked() { flow.chunks.get(dest).map(|c| c.output) } else { flow.output };
+    let Some(output) = output else { return };
+    // A frame that nobody saw and no number proves is not held against anybody.
+    for (_, frame, end) in e.tears.iter().filter(|_| e.lost_min > 0) {
+        shared.outputs[output].tear(*frame, flow.index, *end, e.place);
+        flow.tear(*frame);
+    }
+}
+
+fn datagrams(n: u64) -> String {
+    if n == 1 { "1 datagram".to_owned() } else { format!("{n} datagrams") }
+}
