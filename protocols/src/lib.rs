@@ -4,6 +4,7 @@
 //! time is an argument. A protocol is one file, one line in [`registry`] and one folder of vectors.
 
 pub mod artnet;
+pub mod attribution;
 pub mod bigpacket;
 pub mod datagram;
 pub mod ddp;

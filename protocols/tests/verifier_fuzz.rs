@@ -24,7 +24,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 use wireproof_protocols::verify::rig::{Rig, RigOutput};
 use wireproof_protocols::verify::{
-    Account, FrameAccount, Options, OutputAccount, STREAMS_MAX, StreamAccount, Verifier,
+    Account, DropLayer, FrameAccount, HostDrops, Options, OutputAccount, STREAMS_MAX, StreamAccount, Verifier,
 };
 use wireproof_protocols::{Datagram, Protocol, Severity, Timestamp};
 
@@ -49,7 +49,7 @@ fn options(seed: u64) -> Options {
     };
     let outputs = vec![output(Protocol::Sacn, 1), output(Protocol::ArtNet, 1), output(Protocol::Ddp, 1)];
     let rig = seed.is_multiple_of(3).then_some(Rig { outputs, severities: Vec::new() });
-    Options { rig, strict: seed.is_multiple_of(2) }
+    Options { rig, strict: seed.is_multiple_of(2), no_drop_counter: seed.is_multiple_of(5) }
 }
 
 fn run(options: &Options, events: &[Event]) -> Account {
@@ -67,6 +67,10 @@ fn run(options: &Options, events: &[Event]) -> Account {
             Event::Packet(arrival) => verifier.on_packet(*arrival),
             Event::Blind(from, to, dropped) => {
                 verifier.on_blind(Timestamp(*from), Timestamp(*to), *dropped);
+                let layer = DropLayer::ALL[from.rem_euclid(5) as usize];
+                let (from, to) = (Timestamp(*from), Timestamp(*to));
+                verifier.on_drops(HostDrops { layer, port: None, from, to, count: *dropped });
+                verifier.on_stall(from, to);
             }
         }
     }

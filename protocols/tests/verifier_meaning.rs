@@ -419,7 +419,7 @@ fn a_rig_tells_two_displays_of_one_sender_apart() {
         outputs: vec![display("left", [10, 0, 0, 2]), display("right", [10, 0, 0, 3])],
         severities: vec![],
     };
-    let options = wireproof_protocols::verify::Options { rig: Some(rig), strict: false };
+    let options = wireproof_protocols::verify::Options { rig: Some(rig), ..Default::default() };
     let mut verifier = wireproof_protocols::verify::Verifier::new(options);
     for i in 0..100u64 {
         let octets = [0x41, (i % 15) as u8 + 1, 0x0b, 1, 0, 0, 0, 0, 0, 3, i as u8, 2, 3];

@@ -117,6 +117,17 @@ pub struct Observer {
     pub queue_delay_ns: QueueDelay,
 }
 
+impl Observer {
+    /// The same with the losses that the account holds against the observer.
+    #[must_use]
+    pub fn with_losses(self, account: &Account) -> Observer {
+        let o = &account.observer;
+        let nic = o.nic.saturating_add(o.softnet);
+        let layers = Layers { socket: o.socket, ring: o.ring, nic, ..self.layers };
+        Observer { lost: o.lost(), layers, ..self }
+    }
+}
+
 /// Drops of the observer by layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layers {
@@ -184,6 +195,7 @@ impl Summary {
 
     /// The record of a run; `cut_short` when it had a fixed length and ended early.
     pub fn of_run(account: &Account, source: Source, observer: Observer, cut_short: bool) -> Summary {
+        let observer = observer.with_losses(account);
         let (verdict, reason) = judge(account, &observer, cut_short);
         Summary {
             schema: SCHEMA.to_owned(),

@@ -44,6 +44,7 @@ fn account() -> Account {
         count: 1,
         first_packet: 12,
         first_ns: 1,
+        since_ns: 1,
         last_ns: 2,
         text: "lost".to_owned(),
         expected: "8".to_owned(),

@@ -21,6 +21,37 @@ pub struct Account {
     pub findings: Vec<Finding>,
     /// What this capture cannot show, one sentence each.
     pub limits: Vec<String>,
+    /// What the observing host lost, by its own counters; all 0 for a capture file that carries no such evidence.
+    pub observer: ObserverLoss,
+}
+
+/// Losses of the observing host by counter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ObserverLoss {
+    /// Socket buffers, wrong checksums left out.
+    pub socket: u64,
+    /// Packet ring or libpcap buffer.
+    pub ring: u64,
+    /// Missing datagrams that the network card's counter explains.
+    pub nic: u64,
+    /// Missing datagrams that the backlog counter explains.
+    pub softnet: u64,
+    /// Missing datagrams held against a stall of the receive loop where no counter exists.
+    pub stalled: u64,
+    /// Wrong UDP checksums, host-wide; a loss on the wire.
+    pub checksum: u64,
+    /// Everything the network card counted, other traffic included.
+    pub nic_counted: u64,
+    /// Everything the backlog counter counted, other traffic included.
+    pub softnet_counted: u64,
+}
+
+impl ObserverLoss {
+    /// Datagrams lost by the observing host.
+    pub fn lost(&self) -> u64 {
+        let parts = [self.socket, self.ring, self.nic, self.softnet, self.stalled];
+        parts.iter().fold(0, |sum, part| sum.saturating_add(*part))
+    }
 }
 
 /// Counts over all datagrams. `lighting` counts before, everything else after removal of capture duplicates.
@@ -287,6 +318,8 @@ pub struct Finding {
     pub first_packet: u64,
     /// Capture time of the first occurrence.
     pub first_ns: i64,
+    /// For a loss: capture time of the stream's last datagram before it; else `first_ns`.
+    pub since_ns: i64,
     /// Capture time of the last occurrence.
     pub last_ns: i64,
     /// What was found, one sentence.

@@ -62,6 +62,7 @@ pub(super) fn lose(
         ambiguous: gap.ambiguous,
         wire,
         place: (o.packet, o.stamp),
+        since: o.stamp.saturating_sub(o.at.saturating_sub(flow.last_at).max(0)),
         last_stamp: o.stamp,
         last_at: o.at,
         tears,
@@ -129,6 +130,7 @@ fn report(flow: &mut Flow, e: &Episode, shared: &mut Shared) {
     if let Some(f) = found {
         f.count = e.lost.max(1);
         f.last_ns = e.last_stamp;
+        f.since_ns = e.since.min(e.place.1);
         f.owners = Some(Owners { wire: e.wire, unknown: e.lost.saturating_sub(e.wire), ..Owners::default() });
         let mut frames: Vec<u64> = frames.iter().filter_map(|n| u64::try_from(*n).ok()).collect();
         frames.sort_unstable();

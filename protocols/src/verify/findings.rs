@@ -134,6 +134,11 @@ impl Findings {
         }
     }
 
+    /// Loss episodes, in order of report.
+    pub(crate) fn losses(&mut self) -> impl Iterator<Item = &mut Finding> {
+        self.list.iter_mut().filter(|f| matches!(f.code, "SEQ-LOST" | "SEQ-AMBIGUOUS"))
+    }
+
     /// Findings beyond the bound.
     pub(crate) fn dropped(&self) -> u64 {
         self.dropped
@@ -178,6 +183,7 @@ fn blank(rule: &'static Rule, severity: Severity, place: Place, text: String) ->
         count: 1,
         first_packet: place.packet,
         first_ns: place.stamp,
+        since_ns: place.stamp,
         last_ns: place.stamp,
         text,
         expected: String::new(),

@@ -59,6 +59,7 @@ impl Verifier {
         self.end_rules();
         self.check_rig(&ranges);
         self.blind_times();
+        self.attribute();
         self.account(&ranges)
     }
 
@@ -193,7 +194,8 @@ impl Verifier {
         let mut findings = self.shared.findings.into_list();
         renumber(&mut findings, &self.flows, ranges);
         raise(&mut findings, &self.options);
-        Account { first_ns, last_ns, datagrams, streams, outputs, findings, limits }
+        let observer = self.evidence.total;
+        Account { first_ns, last_ns, datagrams, streams, outputs, findings, limits, observer }
     }
 }
 

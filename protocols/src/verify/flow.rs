@@ -79,6 +79,8 @@ pub(crate) struct Episode {
     pub ambiguous: bool,
     pub wire: u64,
     pub place: (u64, i64),
+    /// Stamp of the last datagram before it.
+    pub since: i64,
     pub last_stamp: i64,
     pub last_at: i64,
     /// Number, frame and whether the frame's end is missing.

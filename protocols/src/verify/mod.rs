@@ -11,6 +11,7 @@ mod clock;
 mod conflict;
 mod content;
 mod episodes;
+mod evidence;
 mod findings;
 mod finish;
 mod flow;
@@ -28,6 +29,7 @@ mod sources;
 mod spread;
 
 pub use account::*;
+pub use evidence::{DropLayer, HostDrops};
 pub use sequence::sacn_accepts;
 
 use crate::{Arrival, Cid, Datagram, Faults, Kind, Timestamp};
@@ -51,6 +53,8 @@ pub struct Options {
     pub rig: Option<Rig>,
     /// Raise warnings to violations.
     pub strict: bool,
+    /// The observing platform counts no drops (macOS): a stall of the receive loop is all the evidence there is.
+    pub no_drop_counter: bool,
 }
 
 /// A time in which the capture lost packets.
@@ -79,6 +83,7 @@ pub struct Verifier {
     universes: Universes,
     leap: Option<Leap>,
     blind: Vec<Blind>,
+    evidence: evidence::HostEvidence,
     discovered: BTreeMap<(IpAddr, Cid), BTreeSet<u16>>,
     first_copy: Option<(u64, i64)>,
     first_cut: Option<(u64, i64)>,
@@ -105,6 +110,7 @@ impl Verifier {
             universes: Universes::default(),
             leap: None,
             blind: Vec::new(),
+            evidence: evidence::HostEvidence::default(),
             discovered: BTreeMap::new(),
             first_copy: None,
             first_cut: None,

@@ -14,6 +14,7 @@ pub(crate) fn finding(id: &str, code: &'static str) -> verify::Finding {
         count: 3,
         first_packet: 12,
         first_ns: 1_700_000_000_123_456_000,
+        since_ns: 1_700_000_000_123_456_000,
         last_ns: 1_700_000_001_000_000_000,
         text: "5 datagrams lost between 7 and 13 from 192.168.0.2".to_owned(),
         expected: "8".to_owned(),
@@ -105,6 +106,7 @@ pub(crate) fn account() -> Account {
         outputs: vec![output()],
         findings: vec![warning, finding("f0002", "SEQ-LOST"), finding("f0003", "FRAME-TORN")],
         limits: vec!["A loss after the last datagram of a stream does not show.".to_owned()],
+        observer: verify::ObserverLoss::default(),
     }
 }
 

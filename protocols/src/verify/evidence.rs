@@ -1,0 +1,245 @@
+//! Drop counters of the observing host, laid against the losses of the streams: every missing datagram gets its owner.
+//!
+//! Each counted drop is a budget that losses of its time draw on, so that no drop explains two losses. What a socket
+//! or ring counted is placed between two datagrams; what other counters say is known to a sampling interval only.
+
+use super::account::{Finding, ObserverLoss};
+use super::findings::Place;
+use super::{Verifier, rules};
+use crate::attribution::{Evidence, STALL_LIMIT, Split, split};
+use crate::time::MS;
+use crate::{Rule, Timestamp};
+
+/// Most intervals kept; further ones are merged into the newest of their layer.
+const KEPT: usize = 4096;
+/// Drops of one layer no further apart than this are one interval.
+const MERGED: i64 = 5 * MS;
+/// Counters that are sampled may be late by this much.
+const SAMPLED: i64 = 150 * MS;
+
+/// Which counter of the host counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DropLayer {
+    /// Receive buffer of a UDP socket (wrong checksums among them).
+    Socket,
+    /// Packet ring or libpcap buffer.
+    Ring,
+    /// Network card.
+    Nic,
+    /// Backlog queue of a CPU.
+    Softnet,
+    /// Wrong UDP checksums, host-wide.
+    Checksum,
+}
+
+impl DropLayer {
+    /// All of them.
+    pub const ALL: [DropLayer; 5] =
+        [DropLayer::Socket, DropLayer::Ring, DropLayer::Nic, DropLayer::Softnet, DropLayer::Checksum];
+
+    /// The word in records and comments.
+    pub fn name(self) -> &'static str {
+        match self {
+            DropLayer::Socket => "socket",
+            DropLayer::Ring => "ring",
+            DropLayer::Nic => "nic",
+            DropLayer::Softnet => "softnet",
+            DropLayer::Checksum => "checksum",
+        }
+    }
+}
+
+/// Drops that a counter of the observing host counted between two instants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostDrops {
+    /// Which counter.
+    pub layer: DropLayer,
+    /// Local UDP port the counter belongs to; `None` when it counts for all.
+    pub port: Option<u16>,
+    /// Capture time of what was received before.
+    pub from: Timestamp,
+    /// Capture time of what was received after.
+    pub to: Timestamp,
+    /// How many.
+    pub count: u64,
+}
+
+/// What the host's counters said, and how much of it losses have drawn.
+#[derive(Debug, Default)]
+pub(crate) struct HostEvidence {
+    drops: Vec<(HostDrops, u64)>,
+    stalls: Vec<(i64, i64)>,
+    pub(crate) total: ObserverLoss,
+}
+
+impl HostEvidence {
+    fn add(&mut self, d: HostDrops) {
+        let total = match d.layer {
+            DropLayer::Socket => &mut self.total.socket,
+            DropLayer::Ring => &mut self.total.ring,
+            DropLayer::Checksum => &mut self.total.checksum,
+            DropLayer::Nic => &mut self.total.nic_counted,
+            DropLayer::Softnet => &mut self.total.softnet_counted,
+        };
+        *total = total.saturating_add(d.count);
+        let full = self.drops.len() >= KEPT;
+        let last = self.drops.iter_mut().rev().take(if full { KEPT } else { 8 });
+        let same = last.map(|(b, left)| (b, left)).find(|(b, _)| b.layer == d.layer && b.port == d.port);
+        match same {
+            Some((b, left)) if full || d.from.0.saturating_sub(b.to.0) <= MERGED => {
+                b.from = b.from.min(d.from);
+                b.to = b.to.max(d.to);
+                b.count = b.count.saturating_add(d.count);
+                *left = left.saturating_add(d.count);
+            }
+            _ if !full => self.drops.push((d, d.count)),
+            _ => {}
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.drops.is_empty() && self.stalls.is_empty()
+    }
+
+    /// What is left of a layer's drops around an interval.
+    fn left(&self, layer: DropLayer, port: u16, (from, to): (i64, i64)) -> u64 {
+        let hit = |b: &HostDrops| is_hit(b, layer, port, (from, to));
+        self.drops.iter().filter(|(b, _)| hit(b)).fold(0, |sum, (_, left)| sum.saturating_add(*left))
+    }
+
+    fn draw(&mut self, layer: DropLayer, port: u16, window: (i64, i64), mut n: u64) {
+        for (_, left) in self.drops.iter_mut().filter(|(b, _)| is_hit(b, layer, port, window)) {
+            let part = n.min(*left);
+            *left -= part;
+            n -= part;
+        }
+    }
+
+    fn stall(&self, (from, to): (i64, i64)) -> Option<i64> {
+        self.stalls.iter().filter(|(a, b)| *a <= to && *b >= from).map(|(a, b)| b.saturating_sub(*a)).max()
+    }
+}
+
+fn is_hit(b: &HostDrops, layer: DropLayer, port: u16, (from, to): (i64, i64)) -> bool {
+    b.layer == layer && b.port.is_none_or(|p| p == port) && b.from.0 <= to && b.to.0 >= from
+}
+
+/// An interval with room for counters that are sampled.
+fn wide((from, to): (i64, i64)) -> (i64, i64) {
+    (from.saturating_sub(SAMPLED), to.saturating_add(SAMPLED))
+}
+
+impl Verifier {
+    /// Drops that a counter of the observing host counted. They are laid against the losses at the end.
+    pub fn on_drops(&mut self, drops: HostDrops) {
+        if drops.count > 0 {
+            let (from, to) = (drops.from.min(drops.to), drops.from.max(drops.to));
+            self.evidence.add(HostDrops { from, to, ..drops });
+        }
+    }
+
+    /// The receive loop stood still between two instants. Held against the observer only where there is no drop
+    /// counter ([`super::Options::no_drop_counter`]).
+    pub fn on_stall(&mut self, from: Timestamp, to: Timestamp) {
+        if self.evidence.stalls.len() < KEPT && to.0.saturating_sub(from.0) >= STALL_LIMIT {
+            self.evidence.stalls.push((from.0, to.0));
+        }
+    }
+
+    /// Adds a finding about the observer's own state (`OBS-…`) at a time.
+    pub fn remark(&mut self, rule: &'static Rule, at: Timestamp, text: String) {
+        let place = Place { stream: None, packet: 0, stamp: at.0 };
+        self.shared.findings.add(rule, rule.severity, place, 0, || text);
+    }
+
+    /// Finds the owners of all losses and reports what the observer itself lost.
+    pub(crate) fn attribute(&mut self) {
+        if self.evidence.is_empty() && !self.options.no_drop_counter {
+            return;
+        }
+        let mut spoiled: Vec<(i64, i64)> = Vec::new();
+        // Exact places first: what a socket counted between two datagrams is not spent on a loss beside it.
+        for exact in [true, false] {
+            for f in self.shared.findings.losses() {
+                let Some(flow) = f.stream.and_then(|s| self.flows.get_mut(s)) else { continue };
+                let port = flow.destinations.first().map_or(0, |d| d.address.port());
+                let no_counter = self.options.no_drop_counter;
+                let (s, before) = owners(f, port, exact, no_counter, &mut self.evidence);
+                if s.observer + s.ambiguous > 0 {
+                    spoiled.push((f.since_ns, f.last_ns));
+                    f.tainted = true;
+                }
+                flow.owners.observer += s.observer;
+                flow.owners.wire += s.corrupt;
+                flow.owners.unknown = flow.owners.unknown.saturating_sub(s.observer + s.corrupt);
+                debug_assert!(before >= s.observer + s.corrupt);
+            }
+        }
+        self.shared.findings.taint(|from, to| spoiled.iter().any(|(a, b)| from <= *b && to >= *a));
+        self.observer_lost();
+    }
+
+    fn observer_lost(&mut self) {
+        let total = &mut self.evidence.total;
+        // A socket counts a wrong checksum as a drop; that one was lost on the wire.
+        total.socket = total.socket.saturating_sub(total.checksum);
+        let lost = total.lost();
+        if lost == 0 {
+            return;
+        }
+        let (socket, ring, host) = (total.socket, total.ring, total.nic + total.softnet + total.stalled);
+        let first = self.evidence.drops.first().map_or(0, |(d, _)| d.from.0);
+        let place = Place { stream: None, packet: 0, stamp: first };
+        self.shared.findings.add_n(rules::OBS_LOST, place, 0, lost, || {
+            format!(
+                "the observer lost {lost} datagrams: {socket} in socket buffers, {ring} in the packet ring, {host} in the host before"
+            )
+        });
+    }
+}
+
+/// Splits what is still unknown of one loss. The exact round asks only what is placed between two datagrams.
+fn owners(
+    f: &mut Finding,
+    port: u16,
+    exact: bool,
+    no_counter: bool,
+    host: &mut HostEvidence,
+) -> (Split, u64) {
+    let window = (f.since_ns, f.last_ns);
+    let Some(owners) = f.owners.as_mut().filter(|o| o.unknown > 0) else { return (Split::default(), 0) };
+    let missing = owners.unknown;
+    let placed = if exact { window } else { wide(window) };
+    let counted = [DropLayer::Socket, DropLayer::Ring].map(|layer| host.left(layer, port, placed));
+    let drops = counted[0].saturating_add(counted[1]);
+    let sampled = |layer| if exact { 0 } else { host.left(layer, port, wide(window)) };
+    let checksum = host.left(DropLayer::Checksum, port, wide(window)).min(counted[0]);
+    let (nic, softnet) = (sampled(DropLayer::Nic), sampled(DropLayer::Softnet));
+    let evidence = Evidence {
+        missing,
+        socket_drops: (exact || !no_counter || drops > 0).then_some(drops),
+        checksum_errors: checksum,
+        nic_drops: nic,
+        softnet_drops: softnet,
+        loop_gap_ns: host.stall(window),
+        ..Evidence::default()
+    };
+    let s = split(&evidence);
+    let counted_by_socket = s.observer.min(counted[0].saturating_sub(checksum));
+    let by_ring = (s.observer - counted_by_socket).min(counted[1]);
+    let by_host = s.observer - counted_by_socket - by_ring;
+    let by_nic = by_host.min(nic);
+    let by_softnet = (by_host - by_nic).min(softnet);
+    host.draw(DropLayer::Socket, port, placed, counted_by_socket + s.corrupt);
+    host.draw(DropLayer::Ring, port, placed, by_ring);
+    host.draw(DropLayer::Checksum, port, wide(window), s.corrupt);
+    host.draw(DropLayer::Nic, port, wide(window), by_nic);
+    host.draw(DropLayer::Softnet, port, wide(window), by_softnet);
+    host.total.nic += by_nic;
+    host.total.softnet += by_softnet;
+    host.total.stalled += by_host - by_nic - by_softnet;
+    owners.observer += s.observer;
+    owners.wire += s.corrupt;
+    owners.unknown -= s.observer + s.corrupt;
+    (s, missing)
+}

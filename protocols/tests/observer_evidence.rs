@@ -1,0 +1,138 @@
+//! Drop counters of the observing host against the losses of streams: every missing datagram gets one owner.
+
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "helpers of tests count as tests"
+)]
+
+mod wire;
+
+use wire::account::{found, has};
+use wire::capture::{Data, FRAME, START, Wire};
+use wireproof_protocols::Timestamp;
+use wireproof_protocols::verify::{Account, DropLayer, HostDrops, Options, Owners, Verifier};
+
+fn at(frame: i64) -> Timestamp {
+    Timestamp(START + frame * FRAME)
+}
+
+fn drops(layer: DropLayer, frame: i64, count: u64) -> HostDrops {
+    HostDrops { layer, port: None, from: at(frame - 1), to: at(frame), count }
+}
+
+/// Universe 1 without the numbers 30..30+lost, one datagram a frame; time goes on over the hole.
+fn with_hole(lost: u8, options: Options, tell: impl FnOnce(&mut Verifier)) -> Account {
+    let mut w = Wire::sacn();
+    w.verifier = Verifier::new(options);
+    w.numbers(0..30).wait(i64::from(lost) * FRAME).numbers(30 + lost..80);
+    tell(&mut w.verifier);
+    w.finish()
+}
+
+fn owners(a: &Account) -> Owners {
+    let all = found(a, "SEQ-LOST")[0].owners.unwrap();
+    assert_eq!(all, a.streams[0].owners, "finding and stream agree");
+    assert_eq!(all.sender + all.wire + all.observer + all.unknown, a.streams[0].sequence.lost);
+    all
+}
+
+#[test]
+fn what_the_socket_counted_is_the_observers() {
+    let a = with_hole(5, Options::default(), |v| v.on_drops(drops(DropLayer::Socket, 35, 5)));
+    assert_eq!(owners(&a), Owners { observer: 5, ..Owners::default() });
+    assert!(found(&a, "SEQ-LOST")[0].tainted);
+    assert_eq!((a.observer.socket, a.observer.lost(), found(&a, "OBS-LOST")[0].count), (5, 5, 5));
+}
+
+#[test]
+fn with_flat_counters_a_hole_is_upstream_and_stands() {
+    let a = with_hole(5, Options::default(), |v| v.on_drops(drops(DropLayer::Socket, 75, 0)));
+    assert_eq!(owners(&a), Owners { unknown: 5, ..Owners::default() });
+    assert!(!found(&a, "SEQ-LOST")[0].tainted && !has(&a, "OBS-LOST"));
+}
+
+#[test]
+fn drops_of_another_time_or_port_explain_nothing() {
+    let late = drops(DropLayer::Socket, 75, 5);
+    let elsewhere = HostDrops { port: Some(4048), ..drops(DropLayer::Socket, 35, 5) };
+    for told in [late, elsewhere] {
+        let a = with_hole(5, Options::default(), |v| v.on_drops(told));
+        assert_eq!(owners(&a).unknown, 5, "{told:?}");
+        assert_eq!(a.observer.lost(), 5, "it lost five of something else");
+    }
+}
+
+#[test]
+fn wrong_checksums_are_the_wires_although_the_socket_counts_them() {
+    let a = with_hole(3, Options::default(), |v| {
+        v.on_drops(drops(DropLayer::Socket, 33, 3));
+        v.on_drops(drops(DropLayer::Checksum, 36, 3));
+    });
+    assert_eq!(owners(&a), Owners { wire: 3, ..Owners::default() });
+    assert_eq!((a.observer.lost(), a.observer.checksum), (0, 3));
+    assert!(!found(&a, "SEQ-LOST")[0].tainted && !has(&a, "OBS-LOST"));
+}
+
+#[test]
+fn one_drop_never_explains_two_losses() {
+    let mut w = Wire::sacn();
+    for n in 0..80u8 {
+        for universe in [1, 2] {
+            if !(30..34).contains(&n) {
+                w.send(&Data { universe, ..Data::numbered(n) }.octets());
+            }
+        }
+        w.wait(FRAME);
+    }
+    w.verifier.on_drops(drops(DropLayer::Socket, 33, 5));
+    let a = w.finish();
+    let of = |f: fn(&Owners) -> u64| a.streams.iter().map(|s| f(&s.owners)).collect::<Vec<_>>();
+    assert_eq!((of(|o| o.observer), of(|o| o.unknown)), (vec![4, 1], vec![0, 3]));
+}
+
+#[test]
+fn the_cards_drops_convict_only_when_they_cover_the_loss() {
+    for (count, observer, tainted, lost) in [(12, 12, true, 12), (2, 0, true, 0)] {
+        let a = with_hole(12, Options::default(), |v| v.on_drops(drops(DropLayer::Nic, 40, count)));
+        assert_eq!((owners(&a).observer, found(&a, "SEQ-LOST")[0].tainted), (observer, tainted));
+        assert_eq!((a.observer.nic, a.observer.nic_counted), (lost, count));
+    }
+}
+
+#[test]
+fn drops_of_the_card_without_a_loss_are_no_ones() {
+    let a = with_hole(0, Options::default(), |v| v.on_drops(drops(DropLayer::Nic, 40, 9)));
+    assert_eq!((a.observer.lost(), has(&a, "OBS-LOST")), (0, false));
+}
+
+#[test]
+fn without_a_drop_counter_a_stall_convicts_and_nothing_else_acquits() {
+    let options = Options { no_drop_counter: true, ..Options::default() };
+    let a = with_hole(5, options.clone(), |v| v.on_stall(at(29), at(29 + 15)));
+    assert_eq!((owners(&a).observer, a.observer.stalled), (5, 5));
+    let a = with_hole(5, options, |_| {});
+    assert_eq!((owners(&a).unknown, found(&a, "SEQ-LOST")[0].tainted), (5, true));
+    let counted = with_hole(5, Options::default(), |v| v.on_stall(at(29), at(29 + 15)));
+    assert_eq!((owners(&counted).unknown, found(&counted, "SEQ-LOST")[0].tainted), (5, false));
+}
+
+#[test]
+fn a_torn_frame_of_the_observers_loss_is_tainted_too() {
+    let mut w = Wire::sacn();
+    for n in 0..80u8 {
+        for universe in [1, 2, 3] {
+            if !(n == 40 && universe == 2) {
+                w.send(&Data { universe, ..Data::numbered(n) }.octets());
+            }
+        }
+        w.wait(FRAME);
+    }
+    w.verifier.on_drops(drops(DropLayer::Ring, 40, 1));
+    let a = w.finish();
+    assert!(found(&a, "FRAME-TORN").iter().all(|f| f.tainted) && has(&a, "FRAME-TORN"));
+    assert_eq!((a.observer.ring, a.streams[1].owners.observer), (1, 1));
+}
