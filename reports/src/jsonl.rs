@@ -20,6 +20,8 @@ struct Head<'a> {
     first_ns: Option<i64>,
     last_ns: Option<i64>,
     limits: &'a [String],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    drains: &'a [crate::summary::Drain],
 }
 
 #[derive(Serialize)]
@@ -51,6 +53,7 @@ fn head(summary: &Summary) -> Head<'_> {
         first_ns: summary.first_ns,
         last_ns: summary.last_ns,
         limits: &summary.limits,
+        drains: &summary.drains,
     }
 }
 

@@ -19,7 +19,7 @@ pub mod verdict;
 
 pub use anonymize::Mask;
 pub use render::{Format, RenderError, Style, render};
-pub use summary::{Observer, Source, Summary};
+pub use summary::{Drain, Layers, Observer, QueueDelay, Source, Summary};
 pub use verdict::Verdict;
 
 /// The JSON Schema of [`Summary`] as JSON (`wireproof.summary/1`, draft 2020-12).

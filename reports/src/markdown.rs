@@ -14,6 +14,10 @@ pub(crate) fn write(s: &Summary, out: &mut dyn Write) -> io::Result<()> {
     outputs(&s.outputs, out)?;
     findings(s, out)?;
     writeln!(out, "\n## What this capture can and cannot show\n")?;
+    if !s.drains.is_empty() {
+        let failed = s.drains.iter().filter(|d| d.error.is_some()).count();
+        writeln!(out, "* {} background downloads, {failed} failed", s.drains.len())?;
+    }
     s.limits.iter().try_for_each(|l| writeln!(out, "* {}", escape(l)))
 }
 

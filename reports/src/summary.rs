@@ -43,6 +43,28 @@ pub struct Summary {
     pub outputs: Vec<Output>,
     /// What the capture cannot show, one sentence each.
     pub limits: Vec<String>,
+    /// Background downloads of a live run, in order of their end.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub drains: Vec<Drain>,
+}
+
+/// A background download.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Drain {
+    /// Which multiple of the interval it is, from 1.
+    pub number: u64,
+    /// Start, ns since 1970, of the clock of the stamps.
+    pub started_ns: i64,
+    /// End.
+    pub ended_ns: i64,
+    /// Octets received.
+    pub bytes: u64,
+    /// SHA-256 of the body, hexadecimal; empty when it did not come whole.
+    pub sha256: String,
+    /// Name of the file; empty when there is none.
+    pub file: String,
+    /// Why there is no file.
+    pub error: Option<String>,
 }
 
 /// Where the datagrams came from.
@@ -211,6 +233,7 @@ impl Summary {
             last_ns: account.last_ns,
             outputs: account.outputs.iter().map(Output::from).collect(),
             limits: account.limits.clone(),
+            drains: Vec::new(),
         }
     }
 

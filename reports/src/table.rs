@@ -22,6 +22,7 @@ pub(crate) fn write(summary: &Summary, style: Style, out: &mut dyn Write) -> io:
     streams(&summary.streams, width, out)?;
     outputs(&summary.outputs, width, out)?;
     findings::write(summary, style, out)?;
+    drains(summary, width, out)?;
     limits(&summary.limits, width, out)?;
     writeln!(out, "VERDICT {word}: {}", clean(&summary.reason))
 }
@@ -244,6 +245,25 @@ fn varies(n: u64, word: &str) -> String {
 fn distribution(i: &Interval) -> String {
     let ms = milliseconds;
     format!("{}/{}/{}/{} ms", ms(i.p50), ms(i.p95), ms(i.p99), ms(i.max))
+}
+
+/// Background downloads: how many, how long, and how many datagrams were missing while they ran.
+fn drains(s: &Summary, width: usize, out: &mut dyn Write) -> io::Result<()> {
+    if s.drains.is_empty() {
+        return Ok(());
+    }
+    let failed = s.drains.iter().filter(|d| d.error.is_some()).count();
+    let longest = s.drains.iter().map(|d| d.ended_ns.saturating_sub(d.started_ns)).max().unwrap_or(0);
+    let during = |at: i64| s.drains.iter().any(|d| d.started_ns <= at && at <= d.ended_ns);
+    let lost = |f: &&crate::summary::Finding| f.code == "SEQ-LOST" && during(f.first_ns);
+    let missing: u64 = s.findings.iter().filter(lost).map(|f| f.count).sum();
+    let text = format!(
+        "{} ({failed} failed), longest {} ms; {missing} datagrams were missing while one ran",
+        s.drains.len(),
+        longest / 1_000_000
+    );
+    line(out, width, "downloads", &text)?;
+    writeln!(out)
 }
 
 fn limits(limits: &[String], width: usize, out: &mut dyn Write) -> io::Result<()> {

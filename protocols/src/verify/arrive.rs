@@ -72,15 +72,10 @@ impl Verifier {
 
     /// The stream of the last datagram, or the one that followed it before, or the one the table knows.
     fn guess(&mut self, d: &Datagram<'_>, pdu: Option<&Pdu<'_>>) -> Option<usize> {
-        let key = FlowKey::of(d, pdu?)?;
+        let pdu = pdu?;
         let next = *self.successor.get(self.last_flow)?;
-        if self.flows[next].key == key {
-            return Some(next);
-        }
-        if self.flows[self.last_flow].key == key {
-            return Some(self.last_flow);
-        }
-        self.by_key.get(&key).copied()
+        let near = [next, self.last_flow].into_iter().find(|i| self.flows[*i].key.is_of(d, pdu));
+        near.or_else(|| self.by_key.get(&FlowKey::of(d, pdu)?).copied())
     }
 
     fn is_copy(

@@ -139,6 +139,17 @@ impl Findings {
         self.list.iter_mut().filter(|f| matches!(f.code, "SEQ-LOST" | "SEQ-AMBIGUOUS"))
     }
 
+    /// Findings listed so far, in order of report.
+    #[inline]
+    pub(crate) fn listed(&self) -> &[Finding] {
+        &self.list
+    }
+
+    /// Findings listed so far by severity: info, warning, violation.
+    pub(crate) fn kept(&self) -> [u64; 3] {
+        self.kept.map(|n| n as u64)
+    }
+
     /// Findings beyond the bound.
     pub(crate) fn dropped(&self) -> u64 {
         self.dropped

@@ -58,6 +58,19 @@ impl FlowKey {
     }
 }
 
+impl FlowKey {
+    /// The datagram belongs to this stream; what differs most often is compared first.
+    #[inline]
+    pub(crate) fn is_of(&self, d: &Datagram<'_>, pdu: &Pdu<'_>) -> bool {
+        Some(self.stream) == pdu.stream
+            && self.kind == pdu.kind
+            && (self.kind.protocol != Protocol::Ddp || self.port == d.source.port())
+            && self.part == pdu.part
+            && self.source == d.source.ip()
+            && self.sender == pdu.sender.unwrap_or([0; 16])
+    }
+}
+
 /// A destination of a stream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Destination {

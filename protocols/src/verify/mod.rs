@@ -20,6 +20,7 @@ mod leap;
 mod model;
 mod observation;
 mod output;
+mod progress;
 pub mod rig;
 mod rig_check;
 pub mod rules;
@@ -30,6 +31,7 @@ mod spread;
 
 pub use account::*;
 pub use evidence::{DropLayer, HostDrops};
+pub use progress::{Progress, StreamProgress};
 pub use sequence::sacn_accepts;
 
 use crate::{Arrival, Cid, Datagram, Faults, Kind, Timestamp};

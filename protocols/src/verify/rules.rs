@@ -185,6 +185,16 @@ rules! {
         "User-space times of that moment mean nothing; kernel stamps hold.",
         "Give the observer a core of its own.",
         "loop gap 225 ms";
+    OBS_LINK "OBS-LINK" Warning
+        "an interface went down while it was observed",
+        "What was sent meanwhile is missing here without being lost by the sender.",
+        "Look at the cable, the switch port and the host's power saving.",
+        "eth1 down for 2.1 s";
+    OBS_RECORD "OBS-RECORD" Warning
+        "the capture file of the run is not whole",
+        "The verdict is not touched: datagrams are verified before they are recorded.",
+        "Write to a faster or larger disk.",
+        "340 records not written: the disk was full";
     RIG_MISSING "RIG-MISSING" Violation
         "a stream of the rig was not seen",
         "That part of the rig got nothing at this capture point.",
