@@ -102,6 +102,7 @@ fn analyze(path: &Path) -> Outcome<Account> {
         Item::Datagram(arrival, datagram) => verifier.on_datagram(arrival, &datagram),
         Item::Packet(arrival) => verifier.on_packet(arrival),
         Item::Blind { from, to, dropped } => verifier.on_blind(from, to, dropped),
+        Item::Drops(drops) => verifier.on_drops(drops),
     })?;
     Ok(verifier.finish())
 }

@@ -33,6 +33,7 @@ fn feed(verifier: &mut Verifier, item: Item<'_>, base: u64) {
         Item::Datagram(arrival, datagram) => verifier.on_datagram(counted(arrival), &datagram),
         Item::Packet(arrival) => verifier.on_packet(counted(arrival)),
         Item::Blind { from, to, dropped } => verifier.on_blind(from, to, dropped),
+        Item::Drops(drops) => verifier.on_drops(drops),
     }
 }
 

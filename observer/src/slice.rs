@@ -147,7 +147,13 @@ fn run(input: &Path, options: &Options) -> Result<(Account, Vec<Blind>), Capture
         Item::Blind { from, to, dropped } => {
             verifier.on_blind(from, to, dropped);
             if blinds.len() < BLINDS_MAX {
-                blinds.push(Blind { from, to, dropped });
+                blinds.push(Blind { from, to, dropped, host: None });
+            }
+        }
+        Item::Drops(host) => {
+            verifier.on_drops(host);
+            if blinds.len() < BLINDS_MAX {
+                blinds.push(Blind { from: host.from, to: host.to, dropped: host.count, host: Some(host) });
             }
         }
     })?;
@@ -222,7 +228,10 @@ fn trial(input: &Path, cut: &Cut<'_>, blinds: &[Blind], options: &Options) -> Re
             None => verifier.on_packet(arrival),
         }
     })?;
-    blinds.iter().filter(|b| kept.overlaps(b)).for_each(|b| verifier.on_blind(b.from, b.to, b.dropped));
+    blinds.iter().filter(|b| kept.overlaps(b)).for_each(|b| match b.host {
+        Some(host) => verifier.on_drops(host),
+        None => verifier.on_blind(b.from, b.to, b.dropped),
+    });
     Ok(verifier.finish())
 }
 
@@ -283,6 +292,10 @@ fn drops<'a>(
     for blind in blinds {
         if told == 0 && comment.is_some() {
             writer.interface(LinkType::ETHERNET, 0)?;
+        }
+        if let Some(host) = &blind.host {
+            writer.evidence(0, host)?;
+            continue;
         }
         writer.statistics(0, blind.from, 0, told, comment)?;
         told = told.saturating_add(blind.dropped);

@@ -40,7 +40,7 @@ fn count(path: &Path) -> Result<(Counts, SourceReport), CaptureError> {
             }
         }
         Item::Packet(_) => counts.items += 1,
-        Item::Blind { .. } => {}
+        Item::Blind { .. } | Item::Drops(_) => {}
     })?;
     Ok((counts, report))
 }

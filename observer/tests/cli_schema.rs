@@ -42,7 +42,7 @@ fn problems(
     rig: Option<&Rig>,
     validator: &jsonschema::Validator,
 ) -> Option<Vec<String>> {
-    let options = Options { rig: rig.cloned(), strict: false };
+    let options = Options { rig: rig.cloned(), ..Options::default() };
     let (report, account) = analysis::analyze(&[path], options).ok()?;
     let mut summary = Summary::new(&account, analysis::source(report), Observer::default());
     let mut problems = Vec::new();

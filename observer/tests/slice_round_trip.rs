@@ -117,7 +117,7 @@ fn corpus(part: usize) {
         let planted = (case.build)(1).unwrap();
         let path = dir.path().join("case.pcap");
         write_pcap(&planted, &mut File::create(&path).unwrap()).unwrap();
-        let options = Options { rig: planted.rig.clone(), strict: false };
+        let options = Options { rig: planted.rig.clone(), ..Options::default() };
         problems.extend(all_findings(case.name, &path, &options, &dir.path().join("piece.pcapng")));
     }
     assert!(problems.is_empty(), "seed 1, {}:\n{}", problems.len(), problems.join("\n"));

@@ -7,6 +7,7 @@ mod checksum;
 mod clock;
 mod dissect;
 mod error;
+mod evidence;
 mod ip;
 mod link;
 mod octets;
@@ -23,11 +24,13 @@ mod writer;
 
 pub use dissect::Dissector;
 pub use error::CaptureError;
+pub use evidence::comment as drops_comment;
 pub use open::{read_path, read_records, read_records_path, read_stream};
 pub use record::{LinkType, RECORD_MAX, Record};
 pub use writer::PcapngWriter;
 
 use std::collections::BTreeMap;
+use wireproof_protocols::verify::HostDrops;
 use wireproof_protocols::{Arrival, Datagram, Timestamp};
 
 /// What a capture yields, in file order.
@@ -46,6 +49,8 @@ pub enum Item<'a> {
         /// Packets lost.
         dropped: u64,
     },
+    /// Drop evidence that a live observer wrote into its capture.
+    Drops(HostDrops),
 }
 
 /// What is known of a capture file after the pass.

@@ -87,6 +87,7 @@ fn dissected(
     let mut report = walk(name, input, &mut |entry| match entry {
         Entry::Record(record) => each(dissector.dissect(&record)),
         Entry::Blind { from, to, dropped } => each(Item::Blind { from, to, dropped }),
+        Entry::Drops(drops) => each(Item::Drops(drops)),
     })?;
     report.fragments = dissector.fragments();
     report.overlapping = dissector.overlapping();

@@ -2,6 +2,7 @@
 //! Every other block is skipped.
 
 use super::clock::Clock;
+use super::evidence;
 use super::octets::Endian;
 use super::options::Options;
 use super::record::{Entry, LinkType, RECORD_MAX, Record};
@@ -265,16 +266,21 @@ impl Reader {
         let stamp = (endian.u32(body, 4).ok_or(SHORT)?, endian.u32(body, 8).ok_or(SHORT)?);
         let interface = self.interfaces.get_mut(number as usize).ok_or(UNDECLARED)?;
         let mut to = interface.clock.instant(stamp.0, stamp.1);
-        let (mut start, mut total) = (None, 0u64);
+        let (mut start, mut total, mut told) = (None, 0u64, None);
         for (code, value) in Options::new(endian, body.get(12..).unwrap_or_default()) {
             match code {
                 option::START => start = interface.clock.read(endian, value),
+                option::COMMENT => told = std::str::from_utf8(value).ok().and_then(evidence::parse).or(told),
                 option::END => to = interface.clock.read(endian, value).unwrap_or(to),
                 option::INTERFACE_DROPS | option::SYSTEM_DROPS => {
                     total = total.saturating_add(count(endian, value));
                 }
                 _ => {}
             }
+        }
+        if let Some(drops) = told {
+            on(Entry::Drops(drops));
+            return Ok(());
         }
         let from = if interface.statistics { start.max(interface.since) } else { start.or(interface.since) };
         interface.statistics = true;

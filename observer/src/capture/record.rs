@@ -1,6 +1,7 @@
 //! One record of a capture file, and the link types it can have.
 
 use std::fmt;
+use wireproof_protocols::verify::HostDrops;
 use wireproof_protocols::{Arrival, Timestamp};
 
 /// The most octets a record may hold (libpcap's MAXIMUM_SNAPLEN); more is damage.
@@ -83,4 +84,6 @@ pub(super) enum Entry<'a> {
     Record(Record<'a>),
     /// The capture's own count of packets lost between two instants.
     Blind { from: Timestamp, to: Timestamp, dropped: u64 },
+    /// What a live observer wrote of its own counters.
+    Drops(HostDrops),
 }

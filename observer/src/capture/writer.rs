@@ -1,9 +1,11 @@
 //! Writes pcapng: little-endian, one section, nanosecond stamps, comments on records, drop counts.
 
+use super::evidence;
 use super::pcapng::{ENHANCED, FRAME, INTERFACE, SECTION, STATISTICS, option};
 use super::record::{LinkType, RECORD_MAX, Record};
 use std::io::{self, Write};
 use wireproof_protocols::Timestamp;
+use wireproof_protocols::verify::HostDrops;
 
 /// Name in the section header.
 const APPLICATION: &[u8] = b"wireproof";
@@ -108,6 +110,34 @@ impl<W: Write> PcapngWriter<W> {
         self.option(option::RECEIVED, &received.to_le_bytes());
         self.option(option::INTERFACE_DROPS, &dropped.to_le_bytes());
         self.end()
+    }
+
+    /// Writes what a counter of the observing host said (see [`super::drops_comment`]).
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn evidence(&mut self, interface: u32, drops: &HostDrops) -> io::Result<()> {
+        self.remark(interface, drops.to, &evidence::comment(drops))
+    }
+
+    /// Writes a comment about an interface at a time.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn remark(&mut self, interface: u32, at: Timestamp, comment: &str) -> io::Result<()> {
+        let (high, low) = halves(at);
+        self.begin(STATISTICS);
+        self.words(&[interface, high, low]);
+        self.option(option::COMMENT, comment_octets(comment));
+        self.end()
+    }
+
+    /// Hands everything written so far to the operating system.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
     }
 
     /// Flushes and hands the writer back.

@@ -1,7 +1,7 @@
 //! `wireproof analyze`: captures in, a summary out, the verdict as exit code.
 
 use super::args::AnalyzeArgs;
-use super::config::Settings;
+use super::config::{Given, Settings};
 use super::failure::Failure;
 use super::{config, output, say};
 use crate::{analysis, rig_file};
@@ -12,9 +12,10 @@ use wireproof_reports::{Format, Mask, Observer, Style, Summary, render};
 pub(super) fn run(args: &AnalyzeArgs) -> Result<u8, Failure> {
     let target = args.output.as_deref();
     output::check(&args.files, target)?;
-    let settings = Settings::resolve(args)?;
+    let given = Given { format: args.format, color: args.color, strict: args.strict, rig: args.rig.clone() };
+    let settings = Settings::resolve(given)?;
     let rig = settings.rig.as_deref().map(rig_file::load).transpose()?;
-    let options = Options { rig, strict: settings.strict };
+    let options = Options { rig, strict: settings.strict, ..Options::default() };
     let (report, account) = analysis::analyze(&args.files, options)?;
     if let (0, Some(damage)) = (report.packets, &report.damaged) {
         let what = format!("nothing could be read of {}, {damage}", report.name);

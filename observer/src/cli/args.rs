@@ -1,9 +1,13 @@
 //! What can be typed: verbs, options and the examples in their help.
 
+use super::quantity::Universes;
+use crate::live::record::Rotation;
 use crate::slice::Around;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 use wireproof_reports::Format;
 
 /// Watches what lighting controllers put on the wire and says whether it is right.
@@ -29,12 +33,16 @@ pub(super) struct Cli {
 pub(super) enum Verb {
     /// Verify capture files: streams, frames, losses, findings and a verdict
     Analyze(AnalyzeArgs),
+    /// Watch live traffic with the same engine: every missing datagram gets an owner
+    Observe(Box<ObserveArgs>),
     /// Write a rig file from what a capture shows
     Learn(LearnArgs),
     /// Explain a finding's code: meaning, clause, example, what to do
     Explain(ExplainArgs),
     /// Cut the evidence of one finding out of a capture
     Slice(SliceArgs),
+    /// Say what this host can observe, and how to repair what it cannot
+    Doctor(DoctorArgs),
     /// Run the planted-fault corpus through the verifier
     Selftest(SelftestArgs),
     /// Print shell completions
@@ -91,6 +99,106 @@ pub(super) struct AnalyzeArgs {
     /// Replace addresses, CIDs and names by placeholders
     #[arg(long)]
     pub(super) anonymize: bool,
+    /// Colour of the table [default: auto]
+    #[arg(long, value_name = "WHEN", env = "WIREPROOF_COLOR", hide_env = true)]
+    pub(super) color: Option<Color>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  wireproof observe --duration 60s
+  sudo wireproof observe -i eth1 --rig rig.toml -w show.pcapng --rotate 1GiB
+
+Without -i it receives on UDP sockets, by default on the protocol ports of every address of this host. Nothing is
+transmitted and no multicast group is joined unless --join asks for it. Ctrl-C ends the run and judges it. The
+receive loop's own loss makes the run INVALID (exit code 4), never a FAIL of the device.")]
+pub(super) struct ObserveArgs {
+    /// Receive on UDP sockets [default: the protocol ports of all addresses]
+    #[arg(long, value_name = "ADDR:PORT", num_args = 0.., conflicts_with = "interface")]
+    pub(super) udp: Option<Vec<SocketAddr>>,
+    /// Listen on this interface (packet ring; takes CAP_NET_RAW); may be given several times
+    #[arg(short = 'i', long, value_name = "IF")]
+    pub(super) interface: Vec<String>,
+    /// UDP ports that pass the interface filter [default: the protocol ports]; 0 lets everything pass
+    #[arg(long, value_name = "PORTS", value_delimiter = ',', requires = "interface")]
+    pub(super) ports: Vec<u16>,
+    /// Listen through libpcap, with a filter in its language
+    #[cfg(feature = "libpcap")]
+    #[arg(long, value_name = "FILTER", num_args = 0..=1, default_missing_value = "udp", requires = "interface")]
+    pub(super) pcap: Option<String>,
+    /// Hear only what is addressed to this host
+    #[arg(long, requires = "interface")]
+    pub(super) no_promiscuous: bool,
+    /// Join the multicast groups of these sACN universes, such as 1-12,40
+    #[arg(long, value_name = "UNIVERSES", conflicts_with = "interface")]
+    pub(super) join: Option<Universes>,
+    /// Join on this interface
+    #[arg(long, value_name = "IF", requires = "join")]
+    pub(super) join_on: Option<String>,
+    /// Verify against the outputs this file declares
+    #[arg(long, value_name = "FILE", env = "WIREPROOF_RIG", hide_env = true)]
+    pub(super) rig: Option<PathBuf>,
+    /// End after this long, such as 90s or 10min
+    #[arg(long, value_name = "TIME", value_parser = super::quantity::time)]
+    pub(super) duration: Option<Duration>,
+    /// Receive buffer of each socket in octets as the kernel charges them (212992 is an untouched Linux), or of the
+    /// packet ring
+    #[arg(long, value_name = "BYTES", value_parser = super::quantity::bytes)]
+    pub(super) rcvbuf: Option<u64>,
+    /// Datagrams a second to expect; sizes the receive buffers
+    #[arg(long, value_name = "N")]
+    pub(super) rate: Option<u32>,
+    /// Download from here in the background, such as a controller's flight recorder
+    #[arg(long, value_name = "URL")]
+    pub(super) drain: Option<String>,
+    /// Time from one download to the next
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = super::quantity::time, requires = "drain")]
+    pub(super) drain_every: Duration,
+    /// Folder for the downloads
+    #[arg(long, value_name = "DIR", default_value = "drains", requires = "drain")]
+    pub(super) drain_dir: PathBuf,
+    /// Write a pcapng file, findings as comments, drop evidence included
+    #[arg(short = 'w', long, value_name = "FILE")]
+    pub(super) write: Option<PathBuf>,
+    /// Begin another file after this size or time, such as 1GiB or 10min
+    #[arg(long, value_name = "LIMIT", value_parser = super::quantity::rotation, requires = "write")]
+    pub(super) rotate: Option<Rotation>,
+    /// Keep this many rotated files; the oldest go [default: all]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, requires = "rotate")]
+    pub(super) keep: usize,
+    /// Prove first, on a socket pair of its own, that a stall of this tool is reported as its own loss
+    #[arg(long)]
+    pub(super) self_check: bool,
+    /// End at the first violation
+    #[arg(long)]
+    pub(super) fail_fast: bool,
+    /// Keep the receive thread on this CPU
+    #[arg(long, value_name = "N")]
+    pub(super) cpu: Option<usize>,
+    /// Run the receive thread under SCHED_FIFO
+    #[arg(long, value_name = "PRIORITY", num_args = 0..=1, default_missing_value = "20",
+          value_parser = clap::value_parser!(u8).range(1..=99))]
+    pub(super) realtime: Option<u8>,
+    /// Output format of the summary [default: table]
+    #[arg(long, value_parser = format_parser(), env = "WIREPROOF_FORMAT", hide_env = true)]
+    pub(super) format: Option<Format>,
+    /// Write the summary here instead of standard output; - is standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) output: Option<PathBuf>,
+    /// Raise warnings to violations
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true",
+          value_parser = clap::builder::BoolishValueParser::new(), env = "WIREPROOF_STRICT", hide_env = true)]
+    pub(super) strict: Option<bool>,
+    /// Exit with 0 whatever the verdict; errors keep their codes
+    #[arg(long)]
+    pub(super) exit_zero: bool,
+    /// Replace addresses, CIDs and names by placeholders in the summary
+    #[arg(long)]
+    pub(super) anonymize: bool,
+    /// Say nothing while the run goes on
+    #[arg(short, long)]
+    pub(super) quiet: bool,
     /// Colour of the table [default: auto]
     #[arg(long, value_name = "WHEN", env = "WIREPROOF_COLOR", hide_env = true)]
     pub(super) color: Option<Color>,
@@ -159,9 +267,38 @@ pub(super) struct SliceArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  wireproof selftest
+  wireproof doctor
+  wireproof doctor -i eth1 --format json
+
+Exit code 0, or 6 when a check says FAIL. Opens no socket and transmits nothing.")]
+pub(super) struct DoctorArgs {
+    /// Judge for capturing on this interface
+    #[arg(short, long, value_name = "IF")]
+    pub(super) interface: Option<String>,
+    /// Output format
+    #[arg(long, value_parser = ["table", "json"], default_value = "table")]
+    pub(super) format: String,
+    /// Write here instead of standard output; - is standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) output: Option<PathBuf>,
+}
+
+/// A self-test other than the planted faults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum SelftestOf {
+    /// Stop the receive loop on purpose: its loss has to be reported as its own, to the datagram
+    Stall,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  wireproof selftest stall
   wireproof selftest --filter ddp --seed 42 --seeds 1000")]
 pub(super) struct SelftestArgs {
+    /// What to test; without it the planted faults
+    #[arg(value_enum, conflicts_with_all = ["filter", "seeds", "write"])]
+    pub(super) what: Option<SelftestOf>,
     /// Only cases whose name holds this
     #[arg(long, value_name = "NAME")]
     pub(super) filter: Option<String>,

@@ -31,6 +31,11 @@ impl Failure {
         Failure::Said { code: USAGE, text: format!("{what}: {todo}") }
     }
 
+    /// An error whose own line says what to do.
+    pub(super) fn io_line(error: &dyn std::error::Error) -> Failure {
+        Failure::Said { code: IO, text: error.to_string() }
+    }
+
     /// Something the system refused.
     pub(super) fn io(what: &str, todo: &str) -> Failure {
         Failure::Said { code: IO, text: format!("{what}: {todo}") }

@@ -3,13 +3,18 @@
 mod analyze;
 mod args;
 mod config;
+mod doctor;
 mod explain;
 mod failure;
 mod generate;
 mod learn;
+mod live_view;
+mod observe;
 mod output;
+mod quantity;
 mod selftest;
 mod slice;
+mod stall;
 
 use args::{Cli, Verb};
 use clap::error::ErrorKind;
@@ -48,9 +53,11 @@ pub fn command() -> clap::Command {
 fn dispatch(verb: Verb) -> Result<u8, Failure> {
     match verb {
         Verb::Analyze(args) => analyze::run(&args),
+        Verb::Observe(args) => observe::run(&args),
         Verb::Learn(args) => learn::run(&args),
         Verb::Explain(args) => explain::run(&args),
         Verb::Slice(args) => slice::run(&args),
+        Verb::Doctor(args) => doctor::run(&args),
         Verb::Selftest(args) => selftest::run(&args),
         Verb::Completions(args) => generate::completions(&args),
         Verb::Man(args) => generate::man(&args),

@@ -1,6 +1,6 @@
 //! `wireproof selftest`: every planted fault through the verifier, judged by what the simulated link really did.
 
-use super::args::SelftestArgs;
+use super::args::{SelftestArgs, SelftestOf};
 use super::failure::Failure;
 use super::output;
 use crate::rig_file;
@@ -13,6 +13,11 @@ use wireproof_protocols::verify::{Options, Verifier};
 
 /// Runs the verb: a line a case, `N/N` last.
 pub(super) fn run(args: &SelftestArgs) -> Result<u8, Failure> {
+    if args.what == Some(SelftestOf::Stall) {
+        let text = super::stall::check()?;
+        output::write(None, |out| Ok(writeln!(out, "{text}")?))?;
+        return Ok(0);
+    }
     let filter = args.filter.as_deref().unwrap_or_default();
     let chosen: Vec<Case> = cases().into_iter().filter(|case| case.name.contains(filter)).collect();
     if chosen.is_empty() {
@@ -111,7 +116,7 @@ fn problems(case: &Case, seed: u64) -> Vec<String> {
         Ok(planted) => planted,
         Err(error) => return vec![format!("the case cannot be built: {error}")],
     };
-    let mut verifier = Verifier::new(Options { rig: planted.rig.clone(), strict: false });
+    let mut verifier = Verifier::new(Options { rig: planted.rig.clone(), ..Options::default() });
     apply(&planted, &mut verifier);
     judge(&planted.truth, &verifier.finish()).err().unwrap_or_default()
 }

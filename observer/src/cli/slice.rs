@@ -18,7 +18,7 @@ pub(super) fn run(args: &SliceArgs) -> Result<u8, Failure> {
     }
     output::check(std::slice::from_ref(&args.file), Some(&args.output))?;
     let rig = args.rig.as_deref().map(rig_file::load).transpose()?;
-    let options = Options { rig, strict: args.strict };
+    let options = Options { rig, strict: args.strict, ..Options::default() };
     let request = slice::Request { finding: &args.finding, around: args.around, all: args.all, options };
     let report = slice::slice(&args.file, &request, &args.output)?;
     let again = match &report.found_again {

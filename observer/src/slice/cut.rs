@@ -4,6 +4,7 @@ use super::focus::{Focus, Nearness};
 use crate::capture::{self, CaptureError, Dissector, Item, Record};
 use std::collections::VecDeque;
 use std::path::Path;
+use wireproof_protocols::verify::HostDrops;
 use wireproof_protocols::{Datagram, Faults, Timestamp};
 
 /// A time in which the capture itself lost packets.
@@ -12,6 +13,8 @@ pub(super) struct Blind {
     pub from: Timestamp,
     pub to: Timestamp,
     pub dropped: u64,
+    /// Told by a counter of the observing host.
+    pub host: Option<HostDrops>,
 }
 
 /// First and last instant that are evidence, ns since 1970.

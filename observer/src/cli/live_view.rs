@@ -1,0 +1,151 @@
+//! What a person sees while a run goes on: a picture that is redrawn on a terminal, plain lines elsewhere.
+
+use crate::live::conduct::Event;
+use crate::live::drain::DrainStatus;
+use std::fmt::Write as _;
+use std::io::{self, Write};
+use std::time::Duration;
+use wireproof_protocols::verify::{Progress, StreamProgress};
+use wireproof_reports::text::clean;
+
+/// Streams of a picture.
+const SHOWN: usize = 24;
+
+/// Draws on standard error.
+pub(super) struct View {
+    is_terminal: bool,
+    quiet: bool,
+    width: usize,
+    lines: usize,
+}
+
+impl View {
+    /// A view that has drawn nothing.
+    pub(super) fn new(is_terminal: bool, quiet: bool, width: usize) -> Self {
+        View { is_terminal, quiet, width, lines: 0 }
+    }
+
+    /// Shows what happens.
+    pub(super) fn show(&mut self, event: &Event<'_>) {
+        if self.quiet {
+            return;
+        }
+        match event {
+            Event::Progress(gone, progress, lost, gap) if self.is_terminal => {
+                let picture = picture(*gone, progress, *lost, *gap, self.width);
+                self.draw(&picture);
+            }
+            Event::Progress(gone, progress, lost, _) => self.line(&line(*gone, progress, *lost)),
+            Event::Found(f) => self.line(&format!("{} {}: {}", f.severity.name(), f.code, f.text)),
+            Event::Drained(span) => {
+                let ms = span.ended_ns.saturating_sub(span.started_ns) / 1_000_000;
+                let how = match &span.status {
+                    DrainStatus::Ok => format!("{} octets in {ms} ms", span.bytes),
+                    DrainStatus::Error(text) => format!("failed after {ms} ms: {text}"),
+                };
+                self.line(&format!("download {}: {how}", span.number));
+            }
+        }
+    }
+
+    /// Takes the picture away.
+    pub(super) fn clear(&mut self) {
+        if self.lines > 0 {
+            let _ = write!(io::stderr(), "\x1b[{}A\x1b[J", self.lines);
+            self.lines = 0;
+        }
+    }
+
+    fn draw(&mut self, picture: &str) {
+        self.clear();
+        self.lines = picture.lines().count();
+        let _ = io::stderr().write_all(picture.as_bytes());
+    }
+
+    fn line(&mut self, text: &str) {
+        self.clear();
+        // Text of a finding may quote what a stranger sent.
+        let _ = writeln!(io::stderr(), "{}", clean(text));
+    }
+}
+
+fn line(gone: Duration, p: &Progress, lost: u64) -> String {
+    let [_, warnings, violations] = p.findings;
+    format!(
+        "{} s: {} datagrams, {} streams, {} missing; {violations} violations, {warnings} warnings; observer lost {lost}",
+        gone.as_secs(),
+        p.lighting,
+        p.streams_seen,
+        p.lost,
+    )
+}
+
+fn picture(gone: Duration, p: &Progress, lost: u64, gap: u64, width: usize) -> String {
+    let mut text = format!("{}\n", fit(&line(gone, p, lost), width));
+    let state = if lost > 0 { "LOSES DATAGRAMS" } else { "complete" };
+    let health =
+        format!("observer {state}, longest loop gap {:.1} ms; Ctrl-C ends and judges", gap as f64 / 1e6);
+    let _ = writeln!(text, "{}", fit(&health, width));
+    let head = format!(
+        "{:<9} {:<8} {:<22} {:>7} {:>10} {:>8} {:>7} {:>6}",
+        "protocol", "kind", "source", "stream", "datagrams", "per s", "missing", "late"
+    );
+    let _ = writeln!(text, "{}", fit(&head, width));
+    // The streams that need a look come first.
+    let mut order: Vec<&StreamProgress> = p.streams.iter().collect();
+    order.sort_by_key(|s| std::cmp::Reverse(s.lost + s.late));
+    for s in order.iter().take(SHOWN) {
+        let rate = if s.period_ns > 0 { 1e9 / s.period_ns as f64 } else { 0.0 };
+        let row = format!(
+            "{:<9} {:<8} {:<22} {:>7} {:>10} {:>8.1} {:>7} {:>6}",
+            s.protocol.name(),
+            s.kind,
+            s.source,
+            s.stream_id,
+            s.datagrams,
+            rate,
+            s.lost,
+            s.late
+        );
+        let _ = writeln!(text, "{}", fit(&row, width));
+    }
+    if p.streams_seen > SHOWN {
+        let _ = writeln!(text, "and {} more", p.streams_seen - SHOWN.min(p.streams_seen));
+    }
+    text
+}
+
+fn fit(text: &str, width: usize) -> String {
+    text.chars().take(width).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wireproof_protocols::Protocol;
+
+    #[test]
+    fn a_picture_is_as_wide_as_the_terminal_and_puts_trouble_first() {
+        let stream = |stream_id, lost| StreamProgress {
+            protocol: Protocol::Sacn,
+            kind: "data",
+            source: "10.0.0.1:5568".parse().unwrap(),
+            stream_id,
+            datagrams: 60,
+            lost,
+            late: 0,
+            duplicates: 0,
+            restarts: 0,
+            last_ns: 0,
+            period_ns: 16_666_667,
+        };
+        let streams: Vec<_> = (1..=40).map(|u| stream(u, u64::from(u == 33))).collect();
+        let p = Progress { streams, streams_seen: 40, lighting: 2_400, lost: 1, ..Progress::default() };
+        let text = picture(Duration::from_secs(3), &p, 0, 1_500_000, 72);
+        let rows: Vec<&str> = text.lines().collect();
+        assert!(rows.iter().all(|row| row.chars().count() <= 72), "{text}");
+        assert!(rows[0].starts_with("3 s: 2400 datagrams, 40 streams, 1 missing"), "{text}");
+        assert!(rows[3].contains(" 33 "), "{text}");
+        assert_eq!(rows.last(), Some(&"and 16 more"));
+    }
+}

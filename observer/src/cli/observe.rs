@@ -1,0 +1,218 @@
+//! `wireproof observe`: live traffic in, a summary out, the verdict as exit code.
+
+use super::args::ObserveArgs;
+use super::config::{Given, Settings};
+use super::failure::Failure;
+use super::live_view::View;
+use super::{config, output, say, stall};
+use crate::live::conduct::{Observed, Run, RunError, conduct};
+use crate::live::drain::{DrainPlan, DrainStatus, DrainUrl};
+use crate::live::multicast::Joins;
+use crate::live::quiet::Quiet;
+use crate::live::receive::Manner;
+use crate::live::record::RecordPlan;
+use crate::live::ring::RingSource;
+use crate::live::source::Source as LiveSource;
+use crate::live::tap::{BUFFER_BYTES, TapFilter, TapOptions};
+use crate::live::udp::{UdpOptions, UdpSource};
+use crate::rig_file;
+use std::collections::BTreeMap;
+use std::io::{self, IsTerminal};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use wireproof_protocols::registry::DECODERS;
+use wireproof_protocols::verify::Options;
+use wireproof_reports::{Drain, Format, Mask, Source, Style, Summary, render};
+
+/// Time between two pictures on a terminal, and between two lines elsewhere.
+const PICTURES: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(10)];
+
+/// Runs the verb.
+pub(super) fn run(args: &ObserveArgs) -> Result<u8, Failure> {
+    let target = args.output.as_deref();
+    let given = Given { format: args.format, color: args.color, strict: args.strict, rig: args.rig.clone() };
+    let settings = Settings::resolve(given)?;
+    let rig = settings.rig.as_deref().map(rig_file::load).transpose()?;
+    let no_drop_counter = !cfg!(target_os = "linux");
+    let options = Options { rig, strict: settings.strict, no_drop_counter };
+    let drain = drain(args)?;
+    if args.self_check {
+        stall::check()?;
+    }
+    let interrupted = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        let hooked = signal_hook::flag::register(signal, Arc::clone(&interrupted));
+        hooked
+            .map_err(|e| Failure::io(&format!("signals cannot be caught ({e})"), "see `wireproof doctor`"))?;
+    }
+    let (sources, _quiet) = open(args)?;
+    let is_terminal = io::stderr().is_terminal();
+    let run = Run {
+        duration: args.duration,
+        record: args.write.clone().map(|path| RecordPlan { path, rotation: args.rotate, keep: args.keep }),
+        drain,
+        manner: Manner { fail_fast: args.fail_fast, realtime: args.realtime, cpu: args.cpu },
+        interface: args.interface.first().filter(|_| args.interface.len() == 1).cloned(),
+        interrupted,
+        progress_every: (!args.quiet).then_some(PICTURES[usize::from(!is_terminal)]),
+    };
+    if !args.quiet {
+        sources.iter().for_each(|s| announce(s.as_ref()));
+    }
+    let mut view = View::new(is_terminal, args.quiet, config::width());
+    let observed = conduct(sources, options, &run, &mut |event| view.show(&event))?;
+    view.clear();
+    report(args, &settings, observed, target)
+}
+
+fn report(
+    args: &ObserveArgs,
+    settings: &Settings,
+    observed: Observed,
+    target: Option<&std::path::Path>,
+) -> Result<u8, Failure> {
+    let mut summary =
+        Summary::of_run(&observed.account, source(&observed), observed.observer.clone(), observed.cut_short);
+    summary.drains = observed.drains.iter().map(drained).collect();
+    if args.anonymize {
+        Mask::new().apply(&mut summary);
+    }
+    let to_file = output::file(target).is_some();
+    let color = settings.format == Format::Table && !to_file && settings.colored();
+    let style = Style { color, width: config::width() };
+    output::write(target, |out| Ok(render(&summary, settings.format, style, out)?))?;
+    if to_file {
+        say(&format!("{}: {}", summary.verdict().word(), summary.reason));
+    }
+    if let Some(error) = observed.recorded.and_then(|r| r.failed) {
+        let path = args.write.as_ref().map_or_else(String::new, |p| p.display().to_string());
+        let what = format!("{path}: writing ended early ({error}); what was written before can be read");
+        return Err(Failure::io(&what, "make room on the disk"));
+    }
+    if let Some(error) = observed.failed {
+        return Err(Failure::io(&format!("the run ended early: {error}"), "see `wireproof doctor`"));
+    }
+    Ok(if args.exit_zero { 0 } else { summary.verdict().exit_code() })
+}
+
+fn drained(span: &crate::live::drain::DrainSpan) -> Drain {
+    let error = match &span.status {
+        DrainStatus::Ok => None,
+        DrainStatus::Error(text) => Some(text.clone()),
+    };
+    Drain {
+        number: span.number,
+        started_ns: span.started_ns,
+        ended_ns: span.ended_ns,
+        bytes: span.bytes,
+        sha256: span.sha256.clone(),
+        file: span.file_name.clone(),
+        error,
+    }
+}
+
+/// The sources as the run record's source.
+fn source(observed: &Observed) -> Source {
+    let first = observed.sources.first();
+    let names: Vec<&str> = observed.sources.iter().map(|s| s.name.as_str()).collect();
+    let mut link_types = BTreeMap::new();
+    for link_type in observed.sources.iter().filter_map(|s| s.link_type) {
+        // One source has one link type; several are not told apart by packet.
+        *link_types.entry(link_type.to_owned()).or_default() = observed.packets;
+    }
+    Source {
+        kind: first.map_or("udp", |s| s.kind).to_owned(),
+        name: names.join(", "),
+        timestamps: first.map_or("kernel", |s| s.timestamps).to_owned(),
+        packets: observed.packets,
+        link_types,
+        ..Source::default()
+    }
+}
+
+fn announce(source: &dyn LiveSource) {
+    let info = source.info();
+    let (_, granted) = info.buffer_bytes;
+    say(&format!(
+        "listening on {} ({}, stamps by {}, {granted} octets of buffer)",
+        info.name, info.kind, info.timestamps
+    ));
+    info.notes.iter().for_each(|note| say(note));
+}
+
+fn drain(args: &ObserveArgs) -> Result<Option<DrainPlan>, Failure> {
+    let Some(url) = &args.drain else { return Ok(None) };
+    let url: DrainUrl = url.parse().map_err(|e| Failure::usage("--drain", &format!("{e}")))?;
+    let plan = DrainPlan::new(url, args.drain_every, &args.drain_dir);
+    Ok(Some(DrainPlan { run: args.duration, ..plan }))
+}
+
+type Sources = (Vec<Box<dyn LiveSource>>, Option<Quiet>);
+
+fn open(args: &ObserveArgs) -> Result<Sources, Failure> {
+    if args.interface.is_empty() {
+        return sockets(args);
+    }
+    let ports = if args.ports.is_empty() { protocol_ports() } else { args.ports.clone() };
+    let filter = if ports.contains(&0) { TapFilter::Everything } else { TapFilter::Ports(ports.clone()) };
+    let mut sources: Vec<Box<dyn LiveSource>> = Vec::new();
+    for interface in &args.interface {
+        let options = TapOptions {
+            promiscuous: !args.no_promiscuous,
+            buffer_bytes: args.rcvbuf.unwrap_or(BUFFER_BYTES),
+            ..TapOptions::new(interface.clone(), filter.clone())
+        };
+        sources.push(tap(args, options)?);
+    }
+    let quiet = Quiet::hold(&ports);
+    if !args.quiet {
+        quiet.notes().iter().for_each(|note| say(note));
+    }
+    Ok((sources, Some(quiet)))
+}
+
+#[cfg(not(feature = "libpcap"))]
+fn tap(_: &ObserveArgs, options: TapOptions) -> Result<Box<dyn LiveSource>, Failure> {
+    Ok(Box::new(RingSource::open(&options).map_err(|e| Failure::io_line(&e))?))
+}
+
+#[cfg(feature = "libpcap")]
+fn tap(args: &ObserveArgs, options: TapOptions) -> Result<Box<dyn LiveSource>, Failure> {
+    use crate::live::pcap_source::PcapSource;
+    let Some(filter) = &args.pcap else {
+        return Ok(Box::new(RingSource::open(&options).map_err(|e| Failure::io_line(&e))?));
+    };
+    let options = TapOptions { filter: TapFilter::Expression(filter.clone()), ..options };
+    Ok(Box::new(PcapSource::open(&options).map_err(|e| Failure::io_line(&e))?))
+}
+
+fn sockets(args: &ObserveArgs) -> Result<Sources, Failure> {
+    let universes = args.join.as_ref().map_or_else(Vec::new, |u| u.0.clone());
+    let buffer_bytes = args.rcvbuf.map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
+    let options = UdpOptions {
+        addresses: args.udp.clone().unwrap_or_default(),
+        buffer_bytes,
+        rate: args.rate,
+        joins: Joins { universes, interface: args.join_on.clone(), ..Joins::default() },
+    };
+    let source = UdpSource::open(&options).map_err(|e| Failure::io_line(&e))?;
+    if let Some(budget) = source.join_budget().filter(|_| !args.quiet) {
+        say(&budget.to_string());
+    }
+    Ok((vec![Box::new(source)], None))
+}
+
+/// Ports of all protocols.
+fn protocol_ports() -> Vec<u16> {
+    let mut ports: Vec<u16> = DECODERS.iter().flat_map(|d| d.ports().iter().copied()).collect();
+    ports.sort_unstable();
+    ports.dedup();
+    ports
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        Failure::io_line(&error)
+    }
+}

@@ -1,0 +1,341 @@
+//! One live run from start to verdict: starts the threads, watches the time, the signals and what the receive loop
+//! tells, ends everything in order, and makes the account.
+
+use super::counters::{CounterReader, Counters, PERIOD};
+use super::drain::{DrainPlan, DrainSpan, DrainTotals, Drainer};
+use super::receive::{Links, Manner, Received, Told, now, receive};
+use super::record::{RecordPlan, Recorded, Writing};
+use super::source::{Source, SourceInfo};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+use wireproof_protocols::Timestamp;
+use wireproof_protocols::verify::{Account, DropLayer, HostDrops, Options, Progress, Verifier, rules};
+use wireproof_reports::{Layers, Observer};
+
+/// Time between two looks at the signals and the clock.
+const LOOK: Duration = Duration::from_millis(50);
+/// Findings that wait to be told.
+const TOLD: usize = 1_024;
+/// Host counter readings that wait to be taken.
+const READINGS: usize = 1_024;
+/// Streams of a progress record.
+const STREAMS_SHOWN: usize = 512;
+/// How long a download that is broken off may take to end.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What a run does besides receiving.
+#[derive(Default)]
+pub struct Run {
+    /// How long; `None` until it is stopped.
+    pub duration: Option<Duration>,
+    /// Capture file.
+    pub record: Option<RecordPlan>,
+    /// Background downloads.
+    pub drain: Option<DrainPlan>,
+    /// How the receive loop is run.
+    pub manner: Manner,
+    /// Interface whose counters are read; `None` for all.
+    pub interface: Option<String>,
+    /// Set from outside to end the run (a signal).
+    pub interrupted: Arc<AtomicBool>,
+    /// Time between two progress events; `None` for none.
+    pub progress_every: Option<Duration>,
+}
+
+/// What happens while a run goes on.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// Where the run stands: time gone by, counts, the observer's own losses, its longest loop gap in ns.
+    Progress(Duration, &'a Progress, u64, u64),
+    /// A finding.
+    Found(&'a Told),
+    /// A download ended.
+    Drained(&'a DrainSpan),
+}
+
+/// What a run leaves behind.
+#[derive(Debug)]
+pub struct Observed {
+    /// The account.
+    pub account: Account,
+    /// The observer's own state.
+    pub observer: Observer,
+    /// The sources.
+    pub sources: Vec<SourceInfo>,
+    /// Datagrams and frames seen.
+    pub packets: u64,
+    /// True when the run had a length and ended before it.
+    pub cut_short: bool,
+    /// Why it ended early, if it did.
+    pub failed: Option<String>,
+    /// Downloads, in order of their end.
+    pub drains: Vec<DrainSpan>,
+    /// What became of the downloads due.
+    pub drain_totals: Option<DrainTotals>,
+    /// Capture files.
+    pub recorded: Option<Recorded>,
+}
+
+/// Why a run could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The capture file cannot be made.
+    #[error("{path} cannot be written ({source}): check the folder, its rights and the space on the disk")]
+    Record {
+        /// The file.
+        path: String,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// Downloads cannot be made.
+    #[error(transparent)]
+    Drain(#[from] super::drain::DrainError),
+    /// A thread cannot be started or set up.
+    #[error("the receive thread cannot be started ({0}): see `wireproof doctor`")]
+    Thread(io::Error),
+}
+
+/// Runs to the end and tells `watch` what happens meanwhile.
+///
+/// # Errors
+/// [`RunError`], before anything was received.
+pub fn conduct(
+    mut sources: Vec<Box<dyn Source>>,
+    options: Options,
+    run: &Run,
+    watch: &mut dyn FnMut(Event<'_>),
+) -> Result<Observed, RunError> {
+    let mut verifier = Verifier::new(options);
+    let (writing, feed) = match run.record.clone() {
+        None => (None, None),
+        Some(plan) => {
+            let path = plan.path.display().to_string();
+            let started = Writing::start(plan).map_err(|source| RunError::Record { path, source })?;
+            (Some(started.0), Some(started.1))
+        }
+    };
+    if writing.is_some() {
+        sources.iter_mut().for_each(|s| s.show_frames());
+    }
+    for source in &sources {
+        let (asked, granted) = source.info().buffer_bytes;
+        if granted < asked {
+            let text = format!("{granted} octets of receive buffer were granted, {asked} were asked for");
+            verifier.remark(rules::OBS_BUFFER, now(), text);
+        }
+    }
+    let stop = Arc::new(AtomicBool::new(false));
+    let (give_host, host) = bounded(READINGS);
+    let (ask, asked) = bounded(1);
+    let (answered, answers) = bounded(1);
+    let (tell, told) = bounded(TOLD);
+    let links = Links { stop: Arc::clone(&stop), host, asked, answered, told: tell, record: feed };
+    let began = Instant::now();
+    let (give_span, spans) = bounded(1_024);
+    let drainer = run.drain.clone().map(|plan| Drainer::start(plan, began, give_span)).transpose()?;
+    let counting = count_host(run.interface.clone(), give_host, Arc::clone(&stop))?;
+    let receiving = start(sources, verifier, links, run.manner)?;
+    let channels = Channels { ask, answers, told, spans };
+    let (finished, drains) = channels.attend(run, began, &stop, &receiving, watch);
+    stop.store(true, Ordering::Relaxed);
+    let drain_totals = drainer.map(|d| d.stop(PATIENCE));
+    let _ = counting.join();
+    let received = receiving.join().map_err(|_| RunError::Thread(io::Error::other("it ended too early")))?;
+    let mut observed = close(received, writing, run);
+    channels.rest(&mut observed, drains, watch);
+    observed.drain_totals = drain_totals;
+    observed.cut_short = run.duration.is_some() && !finished && !(run.manner.fail_fast && is_fail(&observed));
+    Ok(observed)
+}
+
+/// A run that was told to end at the first violation, and did, is not cut short.
+fn is_fail(observed: &Observed) -> bool {
+    observed.account.findings.iter().any(|f| f.severity == wireproof_protocols::Severity::Violation)
+}
+
+fn start(
+    sources: Vec<Box<dyn Source>>,
+    verifier: Verifier,
+    links: Links,
+    manner: Manner,
+) -> Result<JoinHandle<Received>, RunError> {
+    let (ready, is_ready) = bounded(1);
+    let body = move || {
+        let set = super::sys_thread::apply(manner.cpu, manner.realtime);
+        let refused = set.is_err();
+        let _ = ready.send(set);
+        if refused {
+            links.stop.store(true, Ordering::Relaxed);
+        }
+        receive(sources, verifier, links, manner)
+    };
+    let thread = thread::Builder::new().name("receive".to_owned()).spawn(body).map_err(RunError::Thread)?;
+    match is_ready.recv() {
+        Ok(Ok(())) => Ok(thread),
+        Ok(Err(error)) => Err(RunError::Thread(error)),
+        Err(_) => Err(RunError::Thread(io::Error::other("it ended too early"))),
+    }
+}
+
+/// Reads the host's counters beside the receive loop, which takes them from a queue.
+fn count_host(
+    interface: Option<String>,
+    give: Sender<HostDrops>,
+    stop: Arc<AtomicBool>,
+) -> Result<JoinHandle<()>, RunError> {
+    let mut reader = CounterReader::new(interface.as_deref());
+    let (mut before, mut at) = (reader.read(), now());
+    let body = move || {
+        loop {
+            let last = stop.load(Ordering::Relaxed);
+            if !last {
+                thread::sleep(PERIOD);
+            }
+            let (counters, to) = (reader.read(), now());
+            if !told(&before, &counters, (at, to), &give) {
+                return;
+            }
+            (before, at) = (counters, to);
+            if last {
+                return;
+            }
+        }
+    };
+    thread::Builder::new().name("counters".to_owned()).spawn(body).map_err(RunError::Thread)
+}
+
+/// Hands the differences over; `false` when nobody takes them any more.
+fn told(
+    before: &Counters,
+    after: &Counters,
+    (from, to): (Timestamp, Timestamp),
+    give: &Sender<HostDrops>,
+) -> bool {
+    let delta = after.since(before);
+    let counted = [
+        (DropLayer::Checksum, delta.checksum_errors),
+        (DropLayer::Nic, delta.nic_dropped),
+        (DropLayer::Softnet, delta.softnet_dropped),
+    ];
+    counted.into_iter().filter_map(|(layer, n)| Some((layer, n.filter(|n| *n > 0)?))).all(|(layer, count)| {
+        let sent = give.try_send(HostDrops { layer, port: None, from, to, count });
+        !matches!(sent, Err(TrySendError::Disconnected(_)))
+    })
+}
+
+struct Channels {
+    ask: Sender<Box<Progress>>,
+    answers: Receiver<(Box<Progress>, u64, u64)>,
+    told: Receiver<Told>,
+    spans: Receiver<DrainSpan>,
+}
+
+impl Channels {
+    /// Waits for the end: `true` when the run had its time, and the downloads that ended so far.
+    fn attend(
+        &self,
+        run: &Run,
+        began: Instant,
+        stop: &AtomicBool,
+        receiving: &JoinHandle<Received>,
+        watch: &mut dyn FnMut(Event<'_>),
+    ) -> (bool, Vec<DrainSpan>) {
+        let mut drains = Vec::new();
+        let mut next = run.progress_every.map(|every| began + every);
+        let mut spare =
+            Some(Box::new(Progress { streams: Vec::with_capacity(STREAMS_SHOWN), ..Progress::default() }));
+        loop {
+            let left = run.duration.map(|d| (began + d).saturating_duration_since(Instant::now()));
+            match self.told.recv_timeout(left.map_or(LOOK, |left| left.min(LOOK))) {
+                Ok(found) => watch(Event::Found(&found)),
+                // The loop is gone, or about to be: do not spin.
+                Err(RecvTimeoutError::Disconnected) => thread::sleep(Duration::from_millis(1)),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            while let Ok(span) = self.spans.try_recv() {
+                watch(Event::Drained(&span));
+                drains.push(span);
+            }
+            if let Ok((progress, lost, gap)) = self.answers.try_recv() {
+                watch(Event::Progress(began.elapsed(), &progress, lost, gap));
+                spare = Some(progress);
+            }
+            if let (Some(due), Some(every)) = (next, run.progress_every)
+                && Instant::now() >= due
+                && let Some(progress) = spare.take()
+            {
+                next = Some(due.max(Instant::now()) + every);
+                let _ = self.ask.try_send(progress);
+            }
+            if left.is_some_and(|left| left.is_zero()) {
+                return (true, drains);
+            }
+            let ended = stop.load(Ordering::Relaxed) || receiving.is_finished();
+            if ended || run.interrupted.load(Ordering::Relaxed) {
+                return (false, drains);
+            }
+        }
+    }
+
+    /// What was told while the threads ended.
+    fn rest(&self, observed: &mut Observed, drains: Vec<DrainSpan>, watch: &mut dyn FnMut(Event<'_>)) {
+        observed.drains = drains;
+        self.told.try_iter().for_each(|found| watch(Event::Found(&found)));
+        for span in self.spans.try_iter() {
+            watch(Event::Drained(&span));
+            observed.drains.push(span);
+        }
+    }
+}
+
+/// The account of what was received.
+fn close(received: Received, writing: Option<Writing>, run: &Run) -> Observed {
+    let Received { mut verifier, sources, health, packets, failed, record, .. } = received;
+    let left_out = record.map_or(0, |feed| feed.finish());
+    let recorded = writing.map(Writing::join);
+    let unwritten = recorded.as_ref().map_or(0, |r| r.unwritten);
+    if let Some(text) = not_whole(left_out, recorded.as_ref(), run) {
+        verifier.remark(rules::OBS_RECORD, now(), text);
+    }
+    let sources: Vec<SourceInfo> = sources.into_iter().map(|s| s.info().clone()).collect();
+    let account = verifier.finish();
+    let layers = Layers { queue: left_out + unwritten, ..Layers::default() };
+    let observer = Observer {
+        lost: 0,
+        layers,
+        loop_gap_max_ns: health.loop_gap_max,
+        queue_delay_ns: health.queue_delay(),
+    }
+    .with_losses(&account);
+    Observed {
+        account,
+        observer,
+        sources,
+        packets,
+        cut_short: false,
+        failed: failed.map(|error| error.to_string()),
+        drains: Vec::new(),
+        drain_totals: None,
+        recorded,
+    }
+}
+
+fn not_whole(left_out: u64, recorded: Option<&Recorded>, run: &Run) -> Option<String> {
+    let recorded = recorded?;
+    let path = run.record.as_ref().map_or_else(String::new, |plan| plan.path.display().to_string());
+    match &recorded.failed {
+        Some(error) => Some(format!(
+            "{path}: writing ended after {} records ({error}); {} more were not written",
+            recorded.records,
+            recorded.unwritten + left_out
+        )),
+        None if left_out > 0 => {
+            Some(format!("{path}: {left_out} records were left out, the disk was too slow"))
+        }
+        None => None,
+    }
+}

@@ -1,0 +1,92 @@
+//! The control thread: waits for a start, downloads, reports the span; ends when told to or when the run is over.
+
+use super::fetch::fetch;
+use super::schedule::{Schedule, Start};
+use super::{Counts, DrainPlan, DrainSpan, DrainStatus};
+use crossbeam_channel::Sender;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use tokio::sync::oneshot;
+use tokio::time::{sleep_until, timeout};
+
+/// What the control thread owns.
+pub(super) struct Worker {
+    pub(super) plan: DrainPlan,
+    pub(super) schedule: Schedule,
+    pub(super) run_start: Instant,
+    pub(super) spans: Sender<DrainSpan>,
+    pub(super) counts: Arc<Counts>,
+}
+
+impl Worker {
+    /// Downloads until the schedule ends or `stop` closes.
+    pub(super) async fn run(mut self, mut stop: oneshot::Receiver<Infallible>) {
+        while let Some(start) = self.upcoming() {
+            let Some(due) = self.run_start.checked_add(start.at) else { return };
+            tokio::select! {
+                biased;
+                _ = &mut stop => return,
+                () = sleep_until(due.into()) => {}
+            }
+            if self.upcoming() != Some(start) {
+                continue;
+            }
+            self.schedule.begun(start);
+            Counts::add(&self.counts.started, 1);
+            let stopped = self.one(start, &mut stop).await;
+            Counts::add(&self.counts.skipped, self.schedule.pass(self.run_start.elapsed()));
+            if stopped {
+                return;
+            }
+        }
+    }
+
+    fn upcoming(&mut self) -> Option<Start> {
+        let (start, skipped) = self.schedule.upcoming(self.run_start.elapsed());
+        Counts::add(&self.counts.skipped, skipped);
+        start
+    }
+
+    /// Makes one download and reports it; true when it was broken off because of `stop`.
+    async fn one(&self, start: Start, stop: &mut oneshot::Receiver<Infallible>) -> bool {
+        let started_ns = now_ns();
+        let name = format!("drain-{:04}-{started_ns}.bin", start.number);
+        let mut bytes = 0;
+        let plan = &self.plan;
+        let download = fetch(&plan.url, &plan.directory, &name, plan.limit_bytes, &mut bytes);
+        let (outcome, stopped) = tokio::select! {
+            biased;
+            _ = stop => (Err("broken off: the run ended".to_owned()), true),
+            outcome = timeout(plan.deadline, download) => (match outcome {
+                Ok(result) => result.map_err(|error| error.to_string()),
+                Err(_) => Err(format!("not finished within {}", shown(plan.deadline))),
+            }, false),
+        };
+        let (status, sha256, file_name) = match outcome {
+            Ok(sha256) => (DrainStatus::Ok, sha256, name),
+            Err(text) => (DrainStatus::Error(text), String::new(), String::new()),
+        };
+        let span = DrainSpan {
+            number: start.number,
+            started_ns,
+            ended_ns: now_ns(),
+            bytes,
+            sha256,
+            status,
+            file_name,
+        };
+        Counts::add(&self.counts.unreported, u64::from(self.spans.try_send(span).is_err()));
+        stopped
+    }
+}
+
+/// The wall clock, which kernel stamps come from too.
+fn now_ns() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+}
+
+fn shown(time: Duration) -> String {
+    format!("{} ms", time.as_millis())
+}

@@ -1,0 +1,22 @@
+//! Live capture: sources of datagrams, the receive loop, kernel counters, and background downloads.
+
+mod bpf;
+pub mod conduct;
+pub mod control;
+pub mod counters;
+pub mod drain;
+pub mod health;
+pub mod interfaces;
+pub mod multicast;
+#[cfg(feature = "libpcap")]
+pub mod pcap_source;
+pub mod quiet;
+pub mod receive;
+pub mod record;
+pub mod ring;
+pub mod source;
+mod sys_packet;
+mod sys_socket;
+mod sys_thread;
+pub mod tap;
+pub mod udp;

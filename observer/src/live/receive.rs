@@ -1,0 +1,354 @@
+//! The receive loop: polls the sources, verifies inline, and hands everything else over without ever waiting.
+//!
+//! It owns its sources and its verifier. It shares with other threads a stop flag and bounded queues that it only
+//! tries; what does not fit is counted. It takes no lock, reads and writes no file, logs nothing. It allocates where
+//! the verifier meets a stream or a finding for the first time, and nowhere else.
+
+use super::health::Health;
+use super::record::RecordFeed;
+use super::source::{Layer, Seen, Source};
+use crossbeam_channel::{Receiver, Sender};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant, SystemTime};
+use wireproof_protocols::attribution::STALL_LIMIT;
+use wireproof_protocols::verify::{DropLayer, Finding, HostDrops, Progress, Verifier, rules};
+use wireproof_protocols::{Arrival, Severity, Timestamp};
+
+/// Time between two readings of the sources' counters.
+const COUNTERS_EVERY: Duration = Duration::from_millis(100);
+/// Longest wait for something to arrive when there is one source, and when there are several.
+const WAITS: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(2)];
+/// Local ports whose newest datagram is remembered, to place drops in time.
+const PORTS_KEPT: usize = 64;
+
+/// A finding told while the run goes on; its number comes at the end.
+#[derive(Clone, Debug)]
+pub struct Told {
+    /// Rule code.
+    pub code: &'static str,
+    /// Severity so far.
+    pub severity: Severity,
+    /// Capture time.
+    pub at: Timestamp,
+    /// What was found.
+    pub text: String,
+}
+
+/// What the loop is connected to.
+pub struct Links {
+    /// Set to end the run.
+    pub stop: Arc<AtomicBool>,
+    /// Readings of the host's counters.
+    pub host: Receiver<HostDrops>,
+    /// Empty progress records to be filled in.
+    pub asked: Receiver<Box<Progress>>,
+    /// Filled ones, with the observer's own losses and longest loop gap so far.
+    pub answered: Sender<(Box<Progress>, u64, u64)>,
+    /// Findings as they come.
+    pub told: Sender<Told>,
+    /// Where records go, when they are kept.
+    pub record: Option<RecordFeed>,
+}
+
+/// How the loop is run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Manner {
+    /// End the run at the first violation.
+    pub fail_fast: bool,
+    /// Scheduling priority under SCHED_FIFO.
+    pub realtime: Option<u8>,
+    /// CPU to stay on.
+    pub cpu: Option<usize>,
+}
+
+/// What the loop leaves behind.
+pub struct Received {
+    /// The verifier, with everything it saw.
+    pub verifier: Verifier,
+    /// The sources.
+    pub sources: Vec<Box<dyn Source>>,
+    /// State of the loop.
+    pub health: Health,
+    /// Datagrams and frames handed over by the sources.
+    pub packets: u64,
+    /// Findings that could not be told at once.
+    pub untold: u64,
+    /// Why the loop ended before it was told to.
+    pub failed: Option<io::Error>,
+    /// What is left of the record's hand-over, to be closed.
+    pub record: Option<RecordFeed>,
+}
+
+struct Loop {
+    verifier: Verifier,
+    links: Links,
+    manner: Manner,
+    health: Health,
+    packets: u64,
+    untold: u64,
+    lost: u64,
+    /// Capture time of the newest datagram by local port.
+    newest: Vec<(u16, Timestamp)>,
+    latest: Timestamp,
+    pending: u64,
+}
+
+/// Runs the loop until it is stopped, or a source fails for good.
+pub fn receive(
+    mut sources: Vec<Box<dyn Source>>,
+    verifier: Verifier,
+    links: Links,
+    manner: Manner,
+) -> Received {
+    let mut l = Loop {
+        verifier,
+        links,
+        manner,
+        health: Health::default(),
+        packets: 0,
+        untold: 0,
+        lost: 0,
+        newest: Vec::with_capacity(PORTS_KEPT),
+        latest: now(),
+        pending: 0,
+    };
+    let failed = l.rounds(&mut sources);
+    l.close(&mut sources);
+    let record = l.links.record.take();
+    Received {
+        verifier: l.verifier,
+        sources,
+        health: l.health,
+        packets: l.packets,
+        untold: l.untold,
+        failed,
+        record,
+    }
+}
+
+impl Loop {
+    fn rounds(&mut self, sources: &mut [Box<dyn Source>]) -> Option<io::Error> {
+        let wait = WAITS[usize::from(sources.len() > 1)];
+        let mut down = vec![false; sources.len()];
+        let mut ended = Instant::now();
+        let mut counted = ended;
+        while !self.links.stop.load(Ordering::Relaxed) {
+            let idle = self.round(sources, &mut down, wait);
+            let waited = match idle {
+                Ok(true) => wait * u32::try_from(sources.len()).unwrap_or(1),
+                Ok(false) => Duration::ZERO,
+                Err(error) => return Some(error),
+            };
+            let end = Instant::now();
+            self.watch(end.duration_since(ended).saturating_sub(waited));
+            ended = end;
+            if end.duration_since(counted) >= COUNTERS_EVERY {
+                counted = end;
+                self.count(sources);
+            }
+            self.hand_over();
+        }
+        None
+    }
+
+    /// One round over all sources; `true` when nothing came.
+    fn round(
+        &mut self,
+        sources: &mut [Box<dyn Source>],
+        down: &mut [bool],
+        wait: Duration,
+    ) -> io::Result<bool> {
+        self.health.round();
+        let mut seen = 0;
+        for (source, down) in sources.iter_mut().zip(down) {
+            let layer = source.layer();
+            match source.poll(wait, &mut |item| self.take(layer, item)) {
+                Ok(n) => {
+                    seen += n;
+                    *down &= n == 0;
+                }
+                Err(error) if error.kind() == io::ErrorKind::NetworkDown => {
+                    if !*down {
+                        *down = true;
+                        self.went_down(&source.info().name);
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(seen == 0)
+    }
+
+    fn went_down(&mut self, name: &str) {
+        let at = now();
+        self.verifier.remark(rules::OBS_LINK, at, format!("{name} went down while it was observed"));
+        // What is missing meanwhile may have been on the wire: no number is known, so that nothing is proven.
+        let from = self.latest;
+        self.verifier.on_drops(HostDrops { layer: DropLayer::Nic, port: None, from, to: at, count: 1 });
+    }
+
+    #[inline]
+    fn take(&mut self, layer: Layer, item: Seen<'_>) {
+        match item {
+            Seen::Datagram(at, datagram) => {
+                self.packets += 1;
+                self.health.waited(at, now);
+                let port = datagram.destination.port();
+                if self.pending > 0 {
+                    self.dropped(layer, Some(port), at);
+                }
+                self.came(port, at);
+                let before = self.verifier.findings_so_far();
+                let arrival = Arrival { at, packet: self.packets };
+                self.verifier.on_datagram(arrival, &datagram);
+                if let Some(record) = &mut self.links.record {
+                    record.datagram(at, &datagram);
+                }
+                if self.verifier.findings_so_far() != before {
+                    self.tell(before);
+                }
+            }
+            Seen::Packet(at) => {
+                self.packets += 1;
+                if self.pending > 0 {
+                    self.dropped(layer, None, at);
+                }
+                self.latest = self.latest.max(at);
+                self.verifier.on_packet(Arrival { at, packet: self.packets });
+            }
+            Seen::Frame(record) => {
+                if let Some(feed) = &mut self.links.record {
+                    feed.frame(&record);
+                }
+            }
+            Seen::Dropped(n) => self.pending = self.pending.saturating_add(n),
+        }
+    }
+
+    /// Drops between what came before on the port and now.
+    fn dropped(&mut self, layer: Layer, port: Option<u16>, to: Timestamp) {
+        let known = self.newest.iter().find(|(p, _)| Some(*p) == port).map(|(_, at)| *at);
+        let (layer, port) = match layer {
+            Layer::Socket => (DropLayer::Socket, port),
+            Layer::Ring => (DropLayer::Ring, None),
+        };
+        // A ring drops whatever port it is for.
+        let from = if port.is_some() { known.unwrap_or(to) } else { self.latest };
+        let count = std::mem::take(&mut self.pending);
+        self.evidence(HostDrops { layer, port, from: from.min(to), to, count });
+    }
+
+    fn evidence(&mut self, drops: HostDrops) {
+        if matches!(drops.layer, DropLayer::Socket | DropLayer::Ring) {
+            self.lost = self.lost.saturating_add(drops.count);
+        }
+        self.verifier.on_drops(drops);
+        if let Some(record) = &mut self.links.record {
+            record.evidence(&drops);
+        }
+    }
+
+    #[inline]
+    fn came(&mut self, port: u16, at: Timestamp) {
+        self.latest = self.latest.max(at);
+        if let Some((_, newest)) = self.newest.iter_mut().find(|(p, _)| *p == port) {
+            *newest = at;
+        } else if self.newest.len() < PORTS_KEPT {
+            self.newest.push((port, at));
+        }
+    }
+
+    #[cold]
+    fn tell(&mut self, before: usize) {
+        let mut violation = false;
+        for f in self.verifier.findings_since(before) {
+            violation |= f.severity == Severity::Violation;
+            if let Some(record) = &mut self.links.record {
+                record.finding(f);
+            }
+            self.untold += u64::from(self.links.told.try_send(told(f)).is_err());
+        }
+        if violation && self.manner.fail_fast {
+            self.links.stop.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// The loop was away between two rounds.
+    fn watch(&mut self, gap: Duration) {
+        let ns = u64::try_from(gap.as_nanos()).unwrap_or(u64::MAX);
+        self.health.away(ns);
+        let signed = i64::try_from(ns).unwrap_or(i64::MAX);
+        if signed >= STALL_LIMIT {
+            let to = now();
+            self.verifier.on_stall(Timestamp(to.0.saturating_sub(signed)), to);
+            let text = format!("the receive loop was held up for {} ms", ns / 1_000_000);
+            self.verifier.remark(rules::OBS_STALL, to, text);
+        }
+    }
+
+    /// Readings of the sources: what was dropped and not announced yet stays where it is until it is.
+    fn count(&mut self, sources: &mut [Box<dyn Source>]) {
+        for source in sources {
+            // A counter that cannot be read now is read again; the last reading closes the account.
+            let _ = source.counters();
+        }
+    }
+
+    fn hand_over(&mut self) {
+        while let Ok(drops) = self.links.host.try_recv() {
+            self.evidence(drops);
+        }
+        if let Ok(mut progress) = self.links.asked.try_recv() {
+            self.verifier.progress(&mut progress);
+            let _ = self.links.answered.try_send((progress, self.lost, self.health.loop_gap_max));
+        }
+        if let Some(record) = &mut self.links.record {
+            record.tick();
+        }
+    }
+
+    /// The end: what was dropped after the last datagram is counted too.
+    fn close(&mut self, sources: &mut [Box<dyn Source>]) {
+        for source in sources.iter_mut() {
+            let layer = source.layer();
+            // Everything that is still in the buffers was there before the end.
+            for _ in 0..1024 {
+                match source.poll(Duration::ZERO, &mut |item| self.take(layer, item)) {
+                    Ok(1..) => {}
+                    _ => break,
+                }
+            }
+            self.pending = self.pending.saturating_add(source.take_unannounced().unwrap_or(0));
+            if self.pending > 0 {
+                let to = now();
+                self.dropped_last(layer, to);
+            }
+        }
+        while let Ok(drops) = self.links.host.try_recv() {
+            self.evidence(drops);
+        }
+    }
+
+    fn dropped_last(&mut self, layer: Layer, to: Timestamp) {
+        let layer = match layer {
+            Layer::Socket => DropLayer::Socket,
+            Layer::Ring => DropLayer::Ring,
+        };
+        let from = self.newest.iter().map(|(_, at)| *at).min().unwrap_or(to).min(to);
+        let count = std::mem::take(&mut self.pending);
+        self.evidence(HostDrops { layer, port: None, from, to, count });
+    }
+}
+
+fn told(f: &Finding) -> Told {
+    Told { code: f.code, severity: f.severity, at: Timestamp(f.first_ns), text: f.text.clone() }
+}
+
+/// The clock of the kernel's stamps.
+pub fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Timestamp(i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
+}

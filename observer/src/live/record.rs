@@ -1,0 +1,137 @@
+//! The capture file of a live run: the receive loop fills blocks of memory, a thread of its own writes them as pcapng.
+//!
+//! The loop never waits: when no empty block is at hand the record is left out and counted. A disk that is full ends
+//! the writing, not the run; what was written is cut back to its last whole block.
+
+mod headers;
+mod write;
+
+pub use write::{RecordPlan, Recorded, Rotation, Writing};
+
+use crate::capture::Record;
+use crossbeam_channel::{Receiver, Sender};
+use std::time::{Duration, Instant};
+use wireproof_protocols::verify::{Finding, HostDrops};
+use wireproof_protocols::{Datagram, Timestamp};
+
+/// Octets of a block.
+const BLOCK: usize = 1 << 20;
+/// Blocks of a run.
+pub(super) const BLOCKS: usize = 32;
+/// A block that is not full is handed over after this long.
+const FLUSH: Duration = Duration::from_millis(250);
+/// Longest text kept of a finding.
+const TEXT_MAX: usize = 400;
+
+/// Entry kinds in a block.
+pub(super) mod entry {
+    /// A frame or IP packet: link type u32, stamp i64, length on the wire u32, octets.
+    pub(crate) const OCTETS: u8 = 1;
+    /// Drop evidence, as its comment.
+    pub(crate) const DROPS: u8 = 2;
+    /// A finding, as the comment of the record before it.
+    pub(crate) const FINDING: u8 = 3;
+}
+
+/// The receive loop's end of the hand-over.
+pub struct RecordFeed {
+    block: Vec<u8>,
+    empty: Receiver<Vec<u8>>,
+    full: Sender<Vec<u8>>,
+    flushed: Instant,
+    rounds: u32,
+    /// Records left out for want of room.
+    pub left_out: u64,
+    /// The loop's sources show frames; datagrams need no headers then.
+    frames: bool,
+}
+
+impl RecordFeed {
+    pub(super) fn new(empty: Receiver<Vec<u8>>, full: Sender<Vec<u8>>) -> Self {
+        RecordFeed {
+            block: Vec::with_capacity(BLOCK),
+            empty,
+            full,
+            flushed: Instant::now(),
+            rounds: 0,
+            left_out: 0,
+            frames: false,
+        }
+    }
+
+    /// A frame as it was on the link.
+    pub fn frame(&mut self, r: &Record<'_>) {
+        self.frames = true;
+        self.octets(r.link_type.0.into(), r.at, r.original_length, &[r.data]);
+    }
+
+    /// A datagram of a socket, which has no headers left: they are built from what is known of it.
+    pub fn datagram(&mut self, at: Timestamp, d: &Datagram<'_>) {
+        if self.frames {
+            return;
+        }
+        let mut room = [0; headers::MOST];
+        let head = headers::of(d, &mut room);
+        let length = u32::try_from(head.len()).unwrap_or(0).saturating_add(d.length);
+        self.octets(headers::LINK_TYPE.0.into(), at, length, &[head, d.payload]);
+    }
+
+    /// Drop evidence.
+    pub fn evidence(&mut self, drops: &HostDrops) {
+        let text = crate::capture::drops_comment(drops);
+        self.put(entry::DROPS, &[&drops.to.0.to_le_bytes(), text.as_bytes()]);
+    }
+
+    /// A finding; it becomes the comment of the newest record.
+    pub fn finding(&mut self, f: &Finding) {
+        let text = &f.text[..f.text.floor_char_boundary(TEXT_MAX)];
+        let at = if f.first_packet > 0 { format!(" (packet {})", f.first_packet) } else { String::new() };
+        let text = format!("wireproof: {} {text}{at}", f.code);
+        self.put(entry::FINDING, &[text.as_bytes()]);
+    }
+
+    /// A round of the loop went by: hands over what has waited long enough.
+    pub fn tick(&mut self) {
+        self.rounds = self.rounds.wrapping_add(1);
+        if self.rounds.is_multiple_of(16) && !self.block.is_empty() && self.flushed.elapsed() >= FLUSH {
+            self.turn();
+        }
+    }
+
+    /// Hands over what is left; the writer ends when the feed is dropped. May wait: the loop is over.
+    pub fn finish(self) -> u64 {
+        if !self.block.is_empty() && self.full.send(self.block).is_err() {
+            return self.left_out + 1;
+        }
+        self.left_out
+    }
+
+    fn octets(&mut self, link_type: u32, at: Timestamp, length: u32, parts: &[&[u8]]) {
+        let (link, stamp, length) = (link_type.to_le_bytes(), at.0.to_le_bytes(), length.to_le_bytes());
+        let none: &[u8] = &[];
+        let (first, second) = (parts.first().unwrap_or(&none), parts.get(1).unwrap_or(&none));
+        self.put(entry::OCTETS, &[&link, &stamp, &length, first, second]);
+    }
+
+    fn put(&mut self, kind: u8, parts: &[&[u8]]) {
+        let length: usize = parts.iter().map(|part| part.len()).sum();
+        if self.block.len() + 5 + length > BLOCK && !self.turn() {
+            self.left_out += 1;
+            return;
+        }
+        let Ok(stated) = u32::try_from(length) else { return };
+        self.block.push(kind);
+        self.block.extend_from_slice(&stated.to_le_bytes());
+        parts.iter().for_each(|part| self.block.extend_from_slice(part));
+    }
+
+    /// Hands the block over and takes an empty one; `false` when there is none.
+    fn turn(&mut self) -> bool {
+        let Ok(next) = self.empty.try_recv() else { return false };
+        let full = std::mem::replace(&mut self.block, next);
+        self.block.clear();
+        self.flushed = Instant::now();
+        // The queue holds as many blocks as there are: it cannot be full, only gone.
+        self.full.try_send(full).is_ok()
+    }
+}

@@ -1,0 +1,300 @@
+//! The writing thread: blocks in, pcapng files out, one after another when they are to be rotated.
+
+use super::{BLOCK, BLOCKS, RecordFeed, entry};
+use crate::capture::{LinkType, PcapngWriter, Record};
+use crossbeam_channel::{Receiver, Sender, bounded};
+use std::fs::File;
+use std::io::{self, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use wireproof_protocols::Timestamp;
+
+/// When the next file begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rotation {
+    /// After this many octets.
+    Bytes(u64),
+    /// After this long.
+    Time(Duration),
+}
+
+/// What to write.
+#[derive(Clone, Debug)]
+pub struct RecordPlan {
+    /// The file; rotated ones get a number before the extension, the first one too.
+    pub path: PathBuf,
+    /// `None`: one file.
+    pub rotation: Option<Rotation>,
+    /// Rotated files kept; the oldest one goes when there are more. 0 keeps all.
+    pub keep: usize,
+}
+
+/// What was written.
+#[derive(Debug, Default)]
+pub struct Recorded {
+    /// Files that are there.
+    pub files: Vec<PathBuf>,
+    /// Records written.
+    pub records: u64,
+    /// Records that came after the disk failed.
+    pub unwritten: u64,
+    /// What the operating system said.
+    pub failed: Option<io::Error>,
+}
+
+/// The writing thread.
+pub struct Writing {
+    thread: JoinHandle<Recorded>,
+}
+
+impl Writing {
+    /// Opens the first file and starts the thread.
+    ///
+    /// # Errors
+    /// When the file cannot be made.
+    pub fn start(plan: RecordPlan) -> io::Result<(Writing, RecordFeed)> {
+        let (give, take) = bounded::<Vec<u8>>(BLOCKS);
+        let (full, filled) = bounded::<Vec<u8>>(BLOCKS + 1);
+        for _ in 1..BLOCKS {
+            let mut block = vec![0; BLOCK];
+            // Its pages are touched here, not in the receive loop.
+            block.clear();
+            let _ = give.try_send(block);
+        }
+        let mut files = Files::new(plan);
+        files.open()?;
+        let thread = std::thread::Builder::new()
+            .name("record".to_owned())
+            .spawn(move || write_all(files, &filled, &give))?;
+        Ok((Writing { thread }, RecordFeed::new(take, full)))
+    }
+
+    /// Waits until everything is written. The feed has to be finished before.
+    pub fn join(self) -> Recorded {
+        self.thread.join().unwrap_or_else(|_| Recorded {
+            failed: Some(io::Error::other("the writing thread ended too early")),
+            ..Recorded::default()
+        })
+    }
+}
+
+fn write_all(mut files: Files, filled: &Receiver<Vec<u8>>, give: &Sender<Vec<u8>>) -> Recorded {
+    while let Ok(block) = filled.recv() {
+        files.block(&block);
+        let _ = give.try_send(block);
+    }
+    files.close()
+}
+
+/// Counts octets, so that a file can be cut back to its last whole block.
+struct Counted {
+    file: File,
+    buffer: Vec<u8>,
+    written: u64,
+}
+
+/// Octets gathered before they are written.
+const GATHERED: usize = 256 << 10;
+
+impl Write for Counted {
+    /// Called once for each pcapng block: the buffer always ends with a whole one.
+    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
+        if self.buffer.len() + octets.len() > GATHERED {
+            self.flush()?;
+        }
+        self.buffer.extend_from_slice(octets);
+        Ok(octets.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let outcome = self.file.write_all(&self.buffer);
+        if outcome.is_ok() {
+            self.written += self.buffer.len() as u64;
+            self.buffer.clear();
+            return Ok(());
+        }
+        // Half a block at the end would be damage: back to the last whole write.
+        let _ = self.file.set_len(self.written).and_then(|()| self.file.seek(io::SeekFrom::End(0)));
+        self.buffer.clear();
+        outcome
+    }
+}
+
+struct Files {
+    plan: RecordPlan,
+    writer: Option<PcapngWriter<Counted>>,
+    number: u32,
+    began: Instant,
+    octets: u64,
+    done: Recorded,
+    /// Octets, link type, stamp and length of a record whose comments may follow.
+    held: Option<(u32, i64, u32, Vec<u8>)>,
+    notes: Vec<String>,
+    interface: u32,
+}
+
+impl Files {
+    fn new(plan: RecordPlan) -> Self {
+        Files {
+            plan,
+            writer: None,
+            number: 0,
+            began: Instant::now(),
+            octets: 0,
+            done: Recorded::default(),
+            held: None,
+            notes: Vec::new(),
+            interface: 0,
+        }
+    }
+
+    fn open(&mut self) -> io::Result<()> {
+        self.number += 1;
+        let path = match self.plan.rotation {
+            Some(_) => numbered(&self.plan.path, self.number),
+            None => self.plan.path.clone(),
+        };
+        let file = File::create(&path)?;
+        self.done.files.push(path);
+        let mut writer =
+            PcapngWriter::new(Counted { file, buffer: Vec::with_capacity(GATHERED), written: 0 })?;
+        // Evidence may come before the first record, and belongs to an interface.
+        self.interface = writer.interface(LinkType::RAW, 0)?;
+        self.writer = Some(writer);
+        (self.began, self.octets) = (Instant::now(), 0);
+        self.discard_oldest();
+        Ok(())
+    }
+
+    fn discard_oldest(&mut self) {
+        while self.plan.keep > 0 && self.done.files.len() > self.plan.keep {
+            let oldest = self.done.files.remove(0);
+            // A file that cannot be removed only takes room.
+            let _ = std::fs::remove_file(oldest);
+        }
+    }
+
+    fn block(&mut self, block: &[u8]) {
+        let mut rest = block;
+        while let Some((kind, body, after)) = next(rest) {
+            rest = after;
+            if let Err(error) = self.entry(kind, body) {
+                self.failed(error);
+            }
+        }
+        if self.held.is_none() {
+            return;
+        }
+        if let Err(error) = self.settle().and_then(|()| self.flush()) {
+            self.failed(error);
+        }
+    }
+
+    fn failed(&mut self, error: io::Error) {
+        self.writer = None;
+        self.done.failed.get_or_insert(error);
+    }
+
+    fn entry(&mut self, kind: u8, body: &[u8]) -> io::Result<()> {
+        if self.done.failed.is_some() {
+            self.done.unwritten += u64::from(kind == entry::OCTETS);
+            return Ok(());
+        }
+        match kind {
+            entry::OCTETS => {
+                self.settle()?;
+                self.rotate()?;
+                self.hold(body);
+            }
+            entry::DROPS => {
+                self.settle()?;
+                let told = body.get(8..).and_then(|text| std::str::from_utf8(text).ok());
+                if let (Some(text), Some(writer)) = (told, &mut self.writer) {
+                    let at = body.first_chunk().map_or(0, |stamp| i64::from_le_bytes(*stamp));
+                    writer.remark(self.interface, Timestamp(at), text)?;
+                }
+            }
+            _ => self.notes.extend(std::str::from_utf8(body).map(str::to_owned)),
+        }
+        Ok(())
+    }
+
+    fn hold(&mut self, body: &[u8]) {
+        let word =
+            |at: usize| body.get(at..at + 4).and_then(|w| w.first_chunk()).map(|w| u32::from_le_bytes(*w));
+        let stamp = body.get(4..12).and_then(|w| w.first_chunk()).map(|w| i64::from_le_bytes(*w));
+        if let (Some(link), Some(at), Some(length), Some(octets)) = (word(0), stamp, word(12), body.get(16..))
+        {
+            self.held = Some((link, at, length, octets.to_vec()));
+        }
+    }
+
+    /// Writes the record that was held back, with the findings that came with it.
+    fn settle(&mut self) -> io::Result<()> {
+        let (Some((link, at, length, octets)), Some(writer)) = (self.held.take(), &mut self.writer) else {
+            return Ok(());
+        };
+        let comment = (!self.notes.is_empty()).then(|| self.notes.join("\n"));
+        self.notes.clear();
+        let record = Record {
+            number: 0,
+            at: Timestamp(at),
+            link_type: LinkType(u16::try_from(link).unwrap_or(0)),
+            interface: 0,
+            snap_length: 0,
+            data: &octets,
+            original_length: length,
+            comment: None,
+        };
+        writer.record(&record, comment.as_deref())?;
+        self.octets += octets.len() as u64 + 36;
+        self.done.records += 1;
+        Ok(())
+    }
+
+    fn rotate(&mut self) -> io::Result<()> {
+        let due = match self.plan.rotation {
+            None => false,
+            Some(Rotation::Bytes(most)) => self.octets >= most,
+            Some(Rotation::Time(most)) => self.began.elapsed() >= most,
+        };
+        if due {
+            if let Some(writer) = self.writer.take() {
+                writer.finish()?;
+            }
+            self.open()?;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer.as_mut().map_or(Ok(()), PcapngWriter::flush)
+    }
+
+    fn close(mut self) -> Recorded {
+        let last = self.settle();
+        let closed = last.and_then(|()| match self.writer.take() {
+            Some(writer) => writer.finish().and_then(|counted| counted.file.sync_all()),
+            None => Ok(()),
+        });
+        if let Err(error) = closed {
+            self.failed(error);
+        }
+        self.done
+    }
+}
+
+/// The next entry of a block: kind, body, and what comes after.
+fn next(block: &[u8]) -> Option<(u8, &[u8], &[u8])> {
+    let (kind, rest) = block.split_first()?;
+    let (length, rest) = rest.split_first_chunk::<4>()?;
+    let length = u32::from_le_bytes(*length) as usize;
+    Some((*kind, rest.get(..length)?, rest.get(length..)?))
+}
+
+/// `show.pcapng` as `show.0003.pcapng`.
+fn numbered(path: &Path, number: u32) -> PathBuf {
+    let extension = path.extension().map_or_else(|| "pcapng".into(), |e| e.to_string_lossy().into_owned());
+    path.with_extension(format!("{number:04}.{extension}"))
+}

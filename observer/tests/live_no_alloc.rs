@@ -1,0 +1,114 @@
+//! A live source allocates nothing once it is open: not for datagrams, not for drops, not for idle polls.
+#![cfg(target_os = "linux")]
+#![allow(unsafe_code, reason = "a counting allocator implements GlobalAlloc, which is an unsafe trait")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests count as tests")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::time::{Duration, Instant};
+use wireproof::live::source::{Seen, Source};
+use wireproof::live::udp::{UdpOptions, UdpSource};
+
+/// The system allocator, counting what each thread asks of it.
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+fn count() {
+    let _ = ALLOCATIONS.try_with(|n| n.set(n.get() + 1));
+}
+
+// SAFETY: every call is passed on to the system allocator unchanged; counting touches a thread-local cell that
+// needs no allocation.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller keeps the contract of `alloc`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller keeps the contract of `alloc_zeroed`.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, old: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count();
+        // SAFETY: the caller keeps the contract of `realloc`.
+        unsafe { System.realloc(old, layout, size) }
+    }
+
+    unsafe fn dealloc(&self, old: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps the contract of `dealloc`.
+        unsafe { System.dealloc(old, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Allocations while `work` runs on this thread.
+fn counted(work: impl FnOnce()) -> u64 {
+    let before = ALLOCATIONS.with(Cell::get);
+    work();
+    ALLOCATIONS.with(Cell::get) - before
+}
+
+#[test]
+fn the_counter_sees_an_allocation() {
+    assert_eq!(counted(|| drop(std::hint::black_box(Box::new(7)))), 1);
+}
+
+/// Sends so many datagrams in turn to two sockets and returns what was seen, dropped and allocated until all of them
+/// are accounted for.
+fn run(sent: u64, buffer_bytes: Option<u32>) -> (u64, u64, u64) {
+    let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let options = UdpOptions { addresses: vec![any, any], buffer_bytes, ..UdpOptions::default() };
+    let mut source = UdpSource::open(&options).unwrap();
+    let to: Vec<_> = source.local_addresses().collect();
+    let from = UdpSocket::bind(any).unwrap();
+    let (mut seen, mut dropped, start) = (0, 0, Instant::now());
+    let allocations = counted(|| {
+        for n in 0..sent {
+            from.send_to(&[0; 638], to[n as usize % 2]).unwrap();
+        }
+        while seen + source.counters().unwrap().dropped < sent {
+            assert!(start.elapsed() < Duration::from_secs(10), "{seen} seen");
+            let each = &mut |s: Seen<'_>| match s {
+                Seen::Dropped(n) => dropped += n,
+                _ => seen += 1,
+            };
+            source.poll(Duration::from_millis(5), each).unwrap();
+        }
+        for address in &to {
+            from.send_to(&[0; 638], address).unwrap();
+        }
+        while seen + dropped < sent + 2 {
+            assert!(start.elapsed() < Duration::from_secs(10), "{seen} seen, {dropped} dropped");
+            let each = &mut |s: Seen<'_>| match s {
+                Seen::Dropped(n) => dropped += n,
+                _ => seen += 1,
+            };
+            source.poll(Duration::from_millis(5), each).unwrap();
+        }
+        source.poll(Duration::from_millis(2), &mut |_| ()).unwrap();
+        source.take_unannounced().unwrap();
+    });
+    (seen, dropped, allocations)
+}
+
+#[test]
+fn polling_datagrams_of_two_sockets_allocates_nothing() {
+    assert_eq!(run(300, None), (302, 0, 0));
+}
+
+#[test]
+fn polling_through_drops_allocates_nothing() {
+    let (seen, dropped, allocations) = run(300, Some(16_384));
+    assert!(dropped > 0, "the buffers took everything");
+    assert_eq!((seen + dropped, allocations), (302, 0));
+}
