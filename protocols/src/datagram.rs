@@ -54,7 +54,7 @@ impl<'a> Datagram<'a> {
     }
 }
 
-/// What the layers below UDP showed of a datagram. A socket source knows none of it.
+/// What the layers below UDP showed of a datagram. A socket source knows `broadcast` and `ttl` at most.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Link {
     /// IPv4 identification field; `None` for IPv6 and socket sources.
