@@ -8,7 +8,7 @@ use wireproof_protocols::time::MS;
 
 #[test]
 fn all_eighteen_rows_split_as_the_table_says() {
-    let rows: Vec<Json> = serde_json::from_str(include_str!("../vectors/attribution/golden.json")).unwrap();
+    let rows: Vec<Json> = serde_json::from_str(include_str!("cases/attribution.json")).unwrap();
     assert_eq!(rows.len(), 18);
     for row in &rows {
         let name = row["name"].as_str().unwrap();
