@@ -250,7 +250,7 @@ impl Verifier {
     /// DDP timecode: the middle 32 bits of an NTP time; it goes forward and is near the capture's clock.
     fn timecode(&mut self, index: usize, time: u64, o: &Observation) {
         let time = (time & 0xffff_ffff) as u32;
-        let before = self.flows[index].timecode.replace(time);
+        let before = self.flows[index].cold.timecode.replace(time);
         let place = Place { stream: Some(index), packet: o.packet, stamp: o.stamp };
         let Some(d14) = registry::rule("DDP-D14") else { return };
         let back = before.map_or(0, |b| time.wrapping_sub(b) as i32);
@@ -393,7 +393,12 @@ impl Verifier {
     }
 
     fn output_key(&self, flow: &Flow) -> OutputKey {
-        OutputKey { protocol: flow.protocol(), source: flow.key.source, sender: flow.sender, alone: None }
+        OutputKey {
+            protocol: flow.protocol(),
+            source: flow.key.source,
+            sender: flow.cold.sender,
+            alone: None,
+        }
     }
 
     /// Puts a universe's datagram into its output's frame; -1 when it belongs to none.

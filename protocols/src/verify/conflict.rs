@@ -114,8 +114,8 @@ impl Verifier {
 }
 
 fn who(f: &Flow) -> String {
-    match &f.name {
-        Some(name) => format!("{name} ({})", f.source.ip()),
-        None => f.source.to_string(),
+    match &f.cold.name {
+        Some(name) => format!("{name} ({})", f.cold.source.ip()),
+        None => f.cold.source.to_string(),
     }
 }

@@ -26,17 +26,17 @@ pub(super) fn lose(
     tears: Vec<(i64, i64, bool)>,
     shared: &mut Shared,
 ) {
-    flow.sequence.gaps += 1;
-    flow.sequence.lost += gap.lost;
-    flow.sequence.lost_min += gap.lost_min;
-    flow.sequence.ambiguous |= gap.ambiguous;
+    flow.cold.sequence.gaps += 1;
+    flow.cold.sequence.lost += gap.lost;
+    flow.cold.sequence.lost_min += gap.lost_min;
+    flow.cold.sequence.ambiguous |= gap.ambiguous;
     let destination = flow.destinations.get(usize::from(o.dest)).map(|d| d.address);
     let wire = match (flow.source_index, destination) {
         (Some(s), Some(d)) => shared.sources.list[s].take_damaged(d, flow.last_at, gap.lost),
         _ => 0,
     };
-    flow.owners.wire += wire;
-    flow.owners.unknown += gap.lost - wire;
+    flow.cold.owners.wire += wire;
+    flow.cold.owners.unknown += gap.lost - wire;
     let to = gap.from + i64::try_from(gap.lost).unwrap_or(i64::MAX / 2) - 1;
     if let Some(e) = flow.episodes.last_mut()
         && e.lane == lane
@@ -71,9 +71,9 @@ pub(super) fn lose(
 
 /// A late datagram mends its hole.
 pub(super) fn late(flow: &mut Flow, lane: usize, number: i64) {
-    flow.sequence.late += 1;
-    if flow.zero_wrap.is_some_and(|(_, gap, ..)| gap.from == number) {
-        flow.zero_wrap = None;
+    flow.cold.sequence.late += 1;
+    if flow.cold.zero_wrap.is_some_and(|(_, gap, ..)| gap.from == number) {
+        flow.cold.zero_wrap = None;
         return;
     }
     let Some(e) = flow.episodes.iter_mut().find(|e| e.lane == lane && (e.from..=e.to).contains(&number))
@@ -86,10 +86,10 @@ pub(super) fn late(flow: &mut Flow, lane: usize, number: i64) {
     let wire = u64::from(e.wire > e.lost);
     e.wire -= wire;
     e.tears.retain(|(n, ..)| *n != number);
-    flow.sequence.lost = flow.sequence.lost.saturating_sub(1);
-    flow.sequence.lost_min = flow.sequence.lost_min.saturating_sub(proven);
-    flow.owners.wire = flow.owners.wire.saturating_sub(wire);
-    flow.owners.unknown = flow.owners.unknown.saturating_sub(1 - wire);
+    flow.cold.sequence.lost = flow.cold.sequence.lost.saturating_sub(1);
+    flow.cold.sequence.lost_min = flow.cold.sequence.lost_min.saturating_sub(proven);
+    flow.cold.owners.wire = flow.cold.owners.wire.saturating_sub(wire);
+    flow.cold.owners.unknown = flow.cold.owners.unknown.saturating_sub(1 - wire);
 }
 
 /// Reports episodes that no late datagram can mend any more; all of them at the end.

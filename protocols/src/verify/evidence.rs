@@ -169,9 +169,9 @@ impl Verifier {
                     spoiled.push((f.since_ns, f.last_ns));
                     f.tainted = true;
                 }
-                flow.owners.observer += s.observer;
-                flow.owners.wire += s.corrupt;
-                flow.owners.unknown = flow.owners.unknown.saturating_sub(s.observer + s.corrupt);
+                flow.cold.owners.observer += s.observer;
+                flow.cold.owners.wire += s.corrupt;
+                flow.cold.owners.unknown = flow.cold.owners.unknown.saturating_sub(s.observer + s.corrupt);
                 debug_assert!(before >= s.observer + s.corrupt);
             }
         }

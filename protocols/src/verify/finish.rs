@@ -94,7 +94,7 @@ impl Verifier {
         let head = if cut_head { c.first_position } else { 0 };
         let tail = if cut_tail { c.chunks - 1 - c.position } else { 0 };
         let frame = c.frame;
-        flow.edge += u64::try_from(head + tail).unwrap_or(0);
+        flow.cold.edge += u64::try_from(head + tail).unwrap_or(0);
         Range { base: i64::from(cut_head), end: frame + 1 - i64::from(cut_tail) }
     }
 
@@ -115,7 +115,7 @@ impl Verifier {
             let f = &mut self.flows[*i];
             let head = cut_head && f.group_first == Some(1);
             let tail = cut_tail && f.group_frame == Some(last - 1) && f.ended == Ended::Running;
-            f.edge += u64::from(head) + u64::from(tail);
+            f.cold.edge += u64::from(head) + u64::from(tail);
         }
         Range { base: i64::from(cut_head), end: last + 1 - i64::from(cut_tail) }
     }
@@ -226,8 +226,8 @@ fn raise(findings: &mut [super::account::Finding], options: &super::Options) {
 }
 
 fn stream_account(f: &mut Flow, output: Option<usize>, frames: FrameAccount) -> StreamAccount {
-    let mut sequence = f.sequence.clone();
-    sequence.edge = f.edge;
+    let mut sequence = f.cold.sequence.clone();
+    sequence.edge = f.cold.edge;
     sequence.model = match (&f.model, f.key.kind.name) {
         (_, "artnet/ArtSync") => "none".to_owned(),
         (Some(m), _) => m.label(f.protocol()),
@@ -236,31 +236,31 @@ fn stream_account(f: &mut Flow, output: Option<usize>, frames: FrameAccount) -> 
     StreamAccount {
         protocol: f.protocol(),
         kind: f.key.kind.short(),
-        source: f.source,
+        source: f.cold.source,
         destinations: f.destinations.iter().map(|d| d.address).collect(),
-        sender: f.sender.map(uuid),
-        name: f.name.clone(),
+        sender: f.cold.sender.map(uuid),
+        name: f.cold.name.clone(),
         stream_id: f.key.stream,
         part: f.key.part,
         output,
         datagrams: f.datagrams,
         bytes: f.bytes,
-        sessions: f.sessions.max(1),
+        sessions: f.cold.sessions.max(1),
         rate_mhz: rate_mhz(f.active_steps, f.active_ns),
-        first_ns: f.first_stamp,
+        first_ns: f.cold.first_stamp,
         last_ns: f.last_stamp,
         sequence,
         frames,
         interval_ns: f.intervals.spread(),
-        owners: f.owners,
+        owners: f.cold.owners,
         ended: f.ended,
         priorities: if f.protocol() == Protocol::Sacn {
-            f.priorities.iter().copied().collect()
+            f.cold.priorities.iter().copied().collect()
         } else {
             Vec::new()
         },
-        sync_addresses: f.syncs.iter().copied().collect(),
-        start_codes: f.start_codes.iter().copied().collect(),
+        sync_addresses: f.cold.syncs.iter().copied().collect(),
+        start_codes: f.cold.start_codes.iter().copied().collect(),
         data_octets: (f.octets.0.min(f.octets.1), f.octets.1),
     }
 }
@@ -274,7 +274,7 @@ fn own_frames(f: &Flow, outputs: &[Output], ranges: &[Range]) -> FrameAccount {
     }
     let Some(range) = f.group_frame.and(f.output).map(|o| ranges[o]) else { return FrameAccount::default() };
     let seen = u64::try_from(range.end - range.base).unwrap_or(0);
-    let torn = f.torn.range(range.base..range.end.max(range.base)).count() as u64 + f.torn_more;
+    let torn = f.cold.torn.range(range.base..range.end.max(range.base)).count() as u64 + f.cold.torn_more;
     let torn = torn.min(seen);
     FrameAccount { seen, complete: seen - torn, torn, unterminated: 0 }
 }
@@ -301,11 +301,11 @@ fn output_account(o: &mut Output, flows: &[Flow], range: Range, name: Option<Str
 fn output_name(o: &Output, flows: &[Flow]) -> String {
     let Some(flow) = o.flows.first().map(|i| &flows[*i]) else { return String::new() };
     let protocol = o.key.protocol.name();
-    match (&flow.name, o.key.alone) {
+    match (&flow.cold.name, o.key.alone) {
         (Some(name), None) => format!("{protocol} {} {name}", o.key.source),
         (_, Some((_, dest))) => match flow.destinations.get(usize::from(dest)) {
-            Some(d) => format!("{protocol} {} to {} id {}", flow.source, d.address, flow.key.stream),
-            None => format!("{protocol} {} id {}", flow.source, flow.key.stream),
+            Some(d) => format!("{protocol} {} to {} id {}", flow.cold.source, d.address, flow.key.stream),
+            None => format!("{protocol} {} id {}", flow.cold.source, flow.key.stream),
         },
         (None, None) => format!("{protocol} {}", o.key.source),
     }

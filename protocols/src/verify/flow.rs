@@ -100,26 +100,20 @@ pub(crate) struct Episode {
     pub tears: Vec<(i64, i64, bool)>,
 }
 
-/// One stream.
+/// One stream: what every datagram touches, and the rest behind a box, so that many streams fit a cache.
 #[derive(Debug)]
 pub(crate) struct Flow {
     pub index: usize,
     pub key: FlowKey,
     frames: bool,
-    pub source: SocketAddr,
-    pub sender: Option<Cid>,
-    pub name: Option<String>,
     pub source_index: Option<usize>,
     pub destinations: Vec<Destination>,
     port: Option<u16>,
-    ports: Vec<u16>,
     pub datagrams: u64,
     pub bytes: u64,
     pub octets: (u32, u32),
     /// Datagrams with start code 0 and more than a start code, for the DMX rate.
     pub levels: u64,
-    pub sessions: u64,
-    pub first_stamp: i64,
     pub last_stamp: i64,
     pub last_packet: u64,
     /// Engine time of the newest datagram.
@@ -131,13 +125,10 @@ pub(crate) struct Flow {
     pub intervals: Gauge,
     pub cadence: Cadence,
     pub longest_ns: i64,
-    pub waiting: Vec<Observation>,
     pub model: Option<Model>,
     pub lanes: Vec<Lane>,
     pub chunks: Vec<Chunks>,
     pub output: Option<usize>,
-    pub sequence: SequenceAccount,
-    pub owners: Owners,
     pub episodes: Vec<Episode>,
     pub goodbyes: u32,
     pub ended: Ended,
@@ -153,24 +144,40 @@ pub(crate) struct Flow {
     pub group_still: u32,
     /// Frame and raw number of the newest datagram judged.
     pub settled: Option<(i64, u32)>,
-    pub torn: BTreeSet<i64>,
-    pub torn_more: u64,
-    pub priorities: BTreeSet<u8>,
-    pub syncs: BTreeSet<u16>,
-    pub start_codes: BTreeSet<u8>,
     pub last_priority: u8,
     last_facts: (u8, u8, u16),
     pub last_preview: bool,
     pub sync_missing: bool,
     pub universe: Option<usize>,
+    /// Datagrams before which no IP id was missing.
+    pub ip_runs: u64,
+    /// What only some datagrams touch.
+    pub cold: Box<Cold>,
+}
+
+/// What only the first, the last and the odd datagrams of a stream touch.
+#[derive(Debug)]
+pub(crate) struct Cold {
+    pub source: SocketAddr,
+    pub sender: Option<Cid>,
+    pub name: Option<String>,
+    pub ports: Vec<u16>,
+    pub sessions: u64,
+    pub first_stamp: i64,
+    pub waiting: Vec<Observation>,
+    pub sequence: SequenceAccount,
+    pub owners: Owners,
+    pub torn: BTreeSet<i64>,
+    pub torn_more: u64,
+    pub priorities: BTreeSet<u8>,
+    pub syncs: BTreeSet<u16>,
+    pub start_codes: BTreeSet<u8>,
     /// DDP timecode of the newest datagram that had one.
     pub timecode: Option<u32>,
     pub edge: u64,
     /// A wrap from 255 to 1 that is a loss of one or a habit, with the frame and the time before it.
     pub zero_wrap: Option<(Observation, Gap, Option<i64>, i64)>,
     pub unnumbered: u64,
-    /// Datagrams before which no IP id was missing.
-    pub ip_runs: u64,
     pub shared_told: bool,
 }
 
@@ -192,19 +199,13 @@ impl Flow {
                 key.kind.name,
                 "sacn/data" | "artnet/ArtDmx" | "ddp/display" | "bigpacket/chunk"
             ),
-            source: d.source,
-            sender: pdu.sender,
-            name: (!name.is_empty()).then_some(name),
             source_index: None,
             destinations: Vec::new(),
             port: None,
-            ports: Vec::new(),
             datagrams: 0,
             bytes: 0,
             octets: (u32::MAX, 0),
             levels: 0,
-            sessions: 0,
-            first_stamp: stamp,
             last_stamp: stamp,
             last_packet: 0,
             arrived_at: at,
@@ -214,13 +215,10 @@ impl Flow {
             intervals: Gauge::default(),
             cadence: Cadence::default(),
             longest_ns: 0,
-            waiting: Vec::new(),
             model: None,
             lanes: Vec::new(),
             chunks: Vec::new(),
             output: None,
-            sequence: SequenceAccount::default(),
-            owners: Owners::default(),
             episodes: Vec::new(),
             goodbyes: 0,
             ended: Ended::Running,
@@ -232,22 +230,33 @@ impl Flow {
             group_raw: None,
             group_still: 0,
             settled: None,
-            torn: BTreeSet::new(),
-            torn_more: 0,
-            priorities: BTreeSet::new(),
-            syncs: BTreeSet::new(),
-            start_codes: BTreeSet::new(),
             last_priority: pdu.priority,
             last_facts: (0, 0, 0),
             last_preview: false,
             sync_missing: false,
             universe: None,
-            timecode: None,
-            edge: 0,
-            zero_wrap: None,
-            unnumbered: 0,
             ip_runs: 0,
-            shared_told: false,
+            cold: Box::new(Cold {
+                source: d.source,
+                sender: pdu.sender,
+                name: (!name.is_empty()).then_some(name),
+                ports: Vec::new(),
+                sessions: 0,
+                first_stamp: stamp,
+                waiting: Vec::new(),
+                sequence: SequenceAccount::default(),
+                owners: Owners::default(),
+                torn: BTreeSet::new(),
+                torn_more: 0,
+                priorities: BTreeSet::new(),
+                syncs: BTreeSet::new(),
+                start_codes: BTreeSet::new(),
+                timecode: None,
+                edge: 0,
+                zero_wrap: None,
+                unnumbered: 0,
+                shared_told: false,
+            }),
         }
     }
 
@@ -272,14 +281,14 @@ impl Flow {
             return false;
         }
         self.port = Some(port);
-        if self.ports.contains(&port) {
+        if self.cold.ports.contains(&port) {
             return false;
         }
-        if self.ports.len() >= PORTS_MAX {
+        if self.cold.ports.len() >= PORTS_MAX {
             return false;
         }
-        self.ports.push(port);
-        self.ports.len() > 1
+        self.cold.ports.push(port);
+        self.cold.ports.len() > 1
     }
 
     /// Remembers what the contract lists per stream, bounded.
@@ -287,10 +296,10 @@ impl Flow {
         let facts = (pdu.priority, pdu.start_code, pdu.sync);
         if self.datagrams == 1 || self.last_facts != facts {
             self.last_facts = facts;
-            keep(&mut self.priorities, pdu.priority);
-            keep(&mut self.start_codes, pdu.start_code);
+            keep(&mut self.cold.priorities, pdu.priority);
+            keep(&mut self.cold.start_codes, pdu.start_code);
             if pdu.sync != 0 {
-                keep(&mut self.syncs, pdu.sync);
+                keep(&mut self.cold.syncs, pdu.sync);
             }
         }
         self.octets = (self.octets.0.min(pdu.data_length), self.octets.1.max(pdu.data_length));
@@ -326,10 +335,10 @@ impl Flow {
 
     /// Notes a torn frame of the stream.
     pub(crate) fn tear(&mut self, frame: i64) {
-        if self.torn.len() < 4096 {
-            self.torn.insert(frame);
+        if self.cold.torn.len() < 4096 {
+            self.cold.torn.insert(frame);
         } else {
-            self.torn_more += 1;
+            self.cold.torn_more += 1;
         }
     }
 }

@@ -18,7 +18,7 @@ fn rule(code: &str) -> Option<&'static Rule> {
 }
 
 fn start(f: &Flow) -> Place {
-    Place { stream: Some(f.index), packet: 0, stamp: f.first_stamp }
+    Place { stream: Some(f.index), packet: 0, stamp: f.cold.first_stamp }
 }
 
 impl Verifier {
@@ -71,7 +71,7 @@ impl Verifier {
             if self.flows.iter().any(|o| sibling(&o)) || f.ip_runs * 10 >= f.datagrams * 8 {
                 continue;
             }
-            let lost = (k - 1) * f.datagrams.saturating_sub(f.sessions.max(1));
+            let lost = (k - 1) * f.datagrams.saturating_sub(f.cold.sessions.max(1));
             let place = start(f);
             self.shared.findings.retract("SEQ-SHARED-COUNTER", index);
             let text = format!(
@@ -84,23 +84,23 @@ impl Verifier {
                 found.count = lost;
             }
             let f = &mut self.flows[index];
-            f.sequence.lost += lost;
-            f.sequence.ambiguous = true;
-            f.owners.unknown += lost;
+            f.cold.sequence.lost += lost;
+            f.cold.sequence.ambiguous = true;
+            f.cold.owners.unknown += lost;
         }
     }
 
     /// Single datagrams without a number in a stream that counts.
     fn unnumbered(&mut self) {
-        let counting = |f: &&Flow| f.unnumbered > 0 && f.model.is_some_and(|m| m.unit != Unit::Nothing);
+        let counting = |f: &&Flow| f.cold.unnumbered > 0 && f.model.is_some_and(|m| m.unit != Unit::Nothing);
         for f in self.flows.iter().filter(counting) {
             let text = || {
                 format!(
                     "{} of {} datagrams carry no number: a loss beside them cannot be told",
-                    f.unnumbered, f.datagrams
+                    f.cold.unnumbered, f.datagrams
                 )
             };
-            self.shared.findings.add_n(rules::SEQ_UNUSED, start(f), 1, f.unnumbered, text);
+            self.shared.findings.add_n(rules::SEQ_UNUSED, start(f), 1, f.cold.unnumbered, text);
         }
     }
 
@@ -109,8 +109,8 @@ impl Verifier {
             self.flows.iter().filter(|f| f.key.kind.name == "sacn/sync").map(|f| f.key.stream).collect();
         let mut wanted = BTreeSet::new();
         for f in self.flows.iter().filter(|f| f.key.kind.name == "sacn/data") {
-            wanted.extend(f.syncs.iter().map(|s| u32::from(*s)));
-            for sync in f.syncs.iter().filter(|s| !synced.contains(&u32::from(**s))) {
+            wanted.extend(f.cold.syncs.iter().map(|s| u32::from(*s)));
+            for sync in f.cold.syncs.iter().filter(|s| !synced.contains(&u32::from(**s))) {
                 self.shared.findings.add(rules::SYNC_MISSING, Severity::Warning, start(f), 1, || {
                     format!(
                         "data waits for synchronization on {sync}, and none was seen at this capture point"
@@ -158,7 +158,7 @@ impl Verifier {
         let Some(s31) = rule("SACN-S31") else { return };
         let mut hosts: BTreeMap<[u8; 16], BTreeMap<IpAddr, usize>> = BTreeMap::new();
         for f in &self.flows {
-            if let Some(cid) = f.sender {
+            if let Some(cid) = f.cold.sender {
                 hosts.entry(cid).or_default().entry(f.key.source).or_insert(f.index);
             }
         }
@@ -182,7 +182,7 @@ impl Verifier {
         let Some(s44) = rule("SACN-S44") else { return };
         let mut sent: BTreeMap<(IpAddr, [u8; 16]), (usize, BTreeSet<u16>)> = BTreeMap::new();
         for f in &self.flows {
-            if let (Some(cid), Ok(universe)) = (f.sender, u16::try_from(f.key.stream)) {
+            if let (Some(cid), Ok(universe)) = (f.cold.sender, u16::try_from(f.key.stream)) {
                 sent.entry((f.key.source, cid)).or_insert((f.index, BTreeSet::new())).1.insert(universe);
             }
         }

@@ -59,19 +59,19 @@ impl Verifier {
         into.lighting = self.counts.lighting;
         into.other = self.counts.other;
         into.malformed = self.counts.malformed;
-        into.lost = self.flows.iter().fold(0, |sum, f| sum.saturating_add(f.sequence.lost));
+        into.lost = self.flows.iter().fold(0, |sum, f| sum.saturating_add(f.cold.sequence.lost));
         into.findings = self.shared.findings.kept();
         let room = into.streams.capacity();
         into.streams.extend(self.flows.iter_mut().take(room).map(|f| StreamProgress {
             protocol: f.protocol(),
             kind: f.key.kind.short(),
-            source: f.source,
+            source: f.cold.source,
             stream_id: f.key.stream,
             datagrams: f.datagrams,
-            lost: f.sequence.lost,
-            late: f.sequence.late,
-            duplicates: f.sequence.duplicates,
-            restarts: f.sequence.restarts,
+            lost: f.cold.sequence.lost,
+            late: f.cold.sequence.late,
+            duplicates: f.cold.sequence.duplicates,
+            restarts: f.cold.sequence.restarts,
             last_ns: f.last_stamp,
             period_ns: f.cadence.rough().unwrap_or(0),
         }));

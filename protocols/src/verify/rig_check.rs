@@ -48,9 +48,14 @@ impl Verifier {
             .collect();
         for index in strangers {
             let f = &self.flows[index];
-            let place = Place { stream: Some(index), packet: 0, stamp: f.first_stamp };
+            let place = Place { stream: Some(index), packet: 0, stamp: f.cold.first_stamp };
             self.shared.findings.add(rules::RIG_UNEXPECTED, Severity::Warning, place, 0, || {
-                format!("{} {} from {} is not in the rig", f.protocol().name(), f.key.stream, f.source.ip())
+                format!(
+                    "{} {} from {} is not in the rig",
+                    f.protocol().name(),
+                    f.key.stream,
+                    f.cold.source.ip()
+                )
             });
         }
         self.options.rig = Some(rig);
@@ -88,8 +93,8 @@ impl Verifier {
             {
                 continue;
             }
-            let place = Place { stream: Some(first.index), packet: 0, stamp: first.first_stamp };
-            let synced = |sync: u16| output.flows.iter().any(|f| self.flows[*f].syncs.contains(&sync));
+            let place = Place { stream: Some(first.index), packet: 0, stamp: first.cold.first_stamp };
+            let synced = |sync: u16| output.flows.iter().any(|f| self.flows[*f].cold.syncs.contains(&sync));
             for wrong in deviations(r, output, synced) {
                 if let Some(f) =
                     self.shared.findings.single(wrong.rule, wrong.rule.severity, place, wrong.text)
@@ -150,7 +155,7 @@ fn rate(r: &RigOutput, want: u64, within: u64, got: u64) -> Option<Deviation> {
 fn matches(r: &RigOutput, f: &Flow) -> bool {
     r.protocol == f.protocol()
         && r.source.is_none_or(|s| s == f.key.source)
-        && r.sender.is_none_or(|s| Some(s) == f.sender)
+        && r.sender.is_none_or(|s| Some(s) == f.cold.sender)
         && r.streams.contains(&f.key.stream)
         && r.destination.is_none_or(|want| f.destinations.iter().any(|d| d.address.ip() == want))
         && !only_goodbye(f)

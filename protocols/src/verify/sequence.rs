@@ -71,6 +71,22 @@ pub(crate) struct Place {
     pub repeats: bool,
 }
 
+/// What is kept of a datagram whose number may come again.
+#[derive(Clone, Copy, Debug, Default)]
+struct Recent {
+    /// Upper half of its content's number.
+    hash: u32,
+    /// Engine time, ms, modulo 49 days.
+    at_ms: u32,
+}
+
+impl Recent {
+    #[inline]
+    fn of(o: &Observation) -> Recent {
+        Recent { hash: (o.hash >> 32) as u32, at_ms: (o.at / crate::time::MS) as u32 }
+    }
+}
+
 /// One counter.
 #[derive(Clone, Debug)]
 pub(crate) struct Lane {
@@ -81,7 +97,7 @@ pub(crate) struct Lane {
     place: u64,
     position: i64,
     seen: u128,
-    recent: [(u64, i64); 32],
+    recent: [Recent; 32],
 }
 
 impl Lane {
@@ -95,7 +111,7 @@ impl Lane {
             place: 0,
             position: 0,
             seen: 0,
-            recent: [(0, i64::MIN); 32],
+            recent: [Recent::default(); 32],
         }
     }
 
@@ -278,14 +294,14 @@ impl Lane {
             return Some(Step::Old);
         }
         let bit = 1u128 << u32::try_from(-signed).ok().filter(|b| *b < 128)?;
-        let (hash, at) = self.recent[usize::try_from(number & 31).ok()?];
+        let before = self.recent[usize::try_from(number & 31).ok()?];
         if self.seen & bit == 0 {
             return Some(self.fill(o, number));
         }
         {
-            let same = hash == o.hash && signed > -32;
+            let same = before.hash == Recent::of(o).hash && signed > -32;
             let small = self.model.cycle <= 16 || self.model.unit == Unit::Nothing;
-            let fresh = o.at.saturating_sub(at) <= 100 * crate::time::MS;
+            let fresh = Recent::of(o).at_ms.wrapping_sub(before.at_ms) <= 100;
             if small && !(same && fresh) {
                 return None;
             }
@@ -311,7 +327,7 @@ impl Lane {
         let bit = u32::try_from(self.highest - number).unwrap_or(127).min(127);
         self.seen |= 1u128 << bit;
         if let Ok(slot) = usize::try_from(number & 31) {
-            self.recent[slot] = (o.hash, o.at);
+            self.recent[slot] = Recent::of(o);
         }
         Step::Late(number)
     }
@@ -387,7 +403,7 @@ impl Lane {
         self.place = place;
         self.position = position;
         if let Ok(slot) = usize::try_from(number & 31) {
-            self.recent[slot] = (o.hash, o.at);
+            self.recent[slot] = Recent::of(o);
         }
     }
 }

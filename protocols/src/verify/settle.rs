@@ -32,8 +32,8 @@ pub(crate) fn take(flow: &mut Flow, o: &Observation, shared: &mut Shared) {
 
 #[inline(never)]
 fn wait(flow: &mut Flow, o: Observation, shared: &mut Shared) {
-    flow.waiting.push(o);
-    let n = flow.waiting.len();
+    flow.cold.waiting.push(o);
+    let n = flow.cold.waiting.len();
     let protocol = flow.protocol();
     if n >= model::AT_MOST || (n >= model::enough(protocol) && undisturbed(flow)) {
         lock(flow, shared);
@@ -42,12 +42,12 @@ fn wait(flow: &mut Flow, o: Observation, shared: &mut Shared) {
 
 /// Every step among the waiting is what the prescribed model expects.
 fn undisturbed(flow: &Flow) -> bool {
-    let model = model::infer(flow.protocol(), &flow.waiting);
+    let model = model::infer(flow.protocol(), &flow.cold.waiting);
     if flow.protocol() == Protocol::BigPacket || model.unit != Unit::Datagram {
         return true;
     }
     let mut last: Option<u64> = None;
-    flow.waiting.iter().filter_map(|o| model.place(o.raw)).all(|p| {
+    flow.cold.waiting.iter().filter_map(|o| model.place(o.raw)).all(|p| {
         let good = last.is_none_or(|l| (l + 1) % model.cycle == p);
         last = Some(p);
         good
@@ -56,7 +56,7 @@ fn undisturbed(flow: &Flow) -> bool {
 
 /// Infers the model, then judges all that waited.
 pub(crate) fn lock(flow: &mut Flow, shared: &mut Shared) {
-    let waiting = std::mem::take(&mut flow.waiting);
+    let waiting = std::mem::take(&mut flow.cold.waiting);
     let model = model::infer(flow.protocol(), &waiting);
     tell_model(flow, &model, &waiting, shared);
     flow.model = Some(model);
@@ -75,8 +75,8 @@ pub(crate) fn lock(flow: &mut Flow, shared: &mut Shared) {
 fn add_chunks(flow: &mut Flow, dest: usize, seen: &[Observation], shared: &mut Shared) {
     let key = OutputKey {
         protocol: flow.protocol(),
-        source: flow.source.ip(),
-        sender: flow.sender,
+        source: flow.cold.source.ip(),
+        sender: flow.cold.sender,
         alone: Some((flow.index, u8::try_from(dest).unwrap_or(u8::MAX))),
     };
     let mut output = Output::new(key);
@@ -138,8 +138,8 @@ fn tell_model(flow: &mut Flow, model: &Model, seen: &[Observation], shared: &mut
 }
 
 fn shared_counter(flow: &mut Flow, place: At, findings: &mut Findings, text: impl FnOnce() -> String) {
-    if !flow.shared_told {
-        flow.shared_told = true;
+    if !flow.cold.shared_told {
+        flow.cold.shared_told = true;
         findings.add(rules::SEQ_SHARED, Severity::Warning, place, 0, text);
     }
 }
@@ -170,7 +170,7 @@ fn settle_universe(flow: &mut Flow, o: &Observation, lane: usize, shared: &mut S
     let period = flow.cadence.steady();
     let since = o.at - flow.last_at;
     // Without a pause an estimate from time is at most one: nothing but the next number to judge.
-    let prompt = period.is_none_or(|p| since * 2 <= p * 3) && flow.zero_wrap.is_none();
+    let prompt = period.is_none_or(|p| since * 2 <= p * 3) && flow.cold.zero_wrap.is_none();
     if prompt && flow.lanes[lane].goes_on(o, 0) {
         flow.cadence.add(since);
         moved(flow, o);
@@ -204,8 +204,8 @@ fn settle_universe(flow: &mut Flow, o: &Observation, lane: usize, shared: &mut S
         Step::Gap(gap) => {
             let frame = before.map(|(frame, _)| frame);
             let habit = gap.lost == 1 && o.raw == 1 && at_wrap(flow) && flow.protocol() == Protocol::Sacn;
-            if habit && flow.zero_wrap.is_none() {
-                flow.zero_wrap = Some((*o, gap, frame, flow.last_at));
+            if habit && flow.cold.zero_wrap.is_none() {
+                flow.cold.zero_wrap = Some((*o, gap, frame, flow.last_at));
             } else {
                 lose(flow, o, lane, gap, between(&gap, frame, o.frame), shared);
             }
@@ -239,10 +239,10 @@ fn skips_zero(flow: &mut Flow, o: &Observation, lane: usize) -> bool {
     let model = flow.lanes[lane].model();
     let wraps = flow.protocol() == Protocol::Sacn && model.cycle == 256 && model.step == 1;
     // Seen twice, or once with an IP id that runs on without a hole.
-    let second = wraps && o.raw == 1 && at_wrap(flow) && (flow.zero_wrap.is_some() || o.ip_runs_on);
+    let second = wraps && o.raw == 1 && at_wrap(flow) && (flow.cold.zero_wrap.is_some() || o.ip_runs_on);
     if second {
         // The first wrap looked like a loss of one; it was none.
-        flow.zero_wrap = None;
+        flow.cold.zero_wrap = None;
     }
     second
 }
@@ -265,7 +265,7 @@ fn at_wrap(flow: &Flow) -> bool {
 
 /// A first wrap from 255 to 1 is a habit or a loss of one: the next wrap, or the end, decides.
 pub(crate) fn settle_wrap(flow: &mut Flow, lane: usize, shared: &mut Shared) {
-    if let Some((o, gap, before, since)) = flow.zero_wrap.take() {
+    if let Some((o, gap, before, since)) = flow.cold.zero_wrap.take() {
         let newest = std::mem::replace(&mut flow.last_at, since);
         lose(flow, &o, lane, gap, between(&gap, before, o.frame), shared);
         flow.last_at = newest;
@@ -351,7 +351,7 @@ fn frame_of(
     step: Step,
     shared: &mut Shared,
 ) {
-    let lost = flow.sequence.lost;
+    let lost = flow.cold.sequence.lost;
     let chunks = &mut flow.chunks[dest];
     let index = chunks.output;
     chunks.accept(o, seat, frame, lost);
@@ -388,7 +388,7 @@ pub(crate) fn frozen(place: At, findings: &mut Findings) {
 /// A frame that ended without its mark although nothing of it was lost.
 fn end_of_frame(flow: &mut Flow, o: &Observation, dest: usize, lost: u64, shared: &mut Shared) {
     let c = &flow.chunks[dest];
-    if c.frame < 0 || lost > 0 || c.ended || flow.sequence.lost != c.lost_before {
+    if c.frame < 0 || lost > 0 || c.ended || flow.cold.sequence.lost != c.lost_before {
         return;
     }
     let habit = c.with_end >= 8 && c.with_end >= c.without_end * 9;
@@ -430,10 +430,10 @@ fn common(flow: &mut Flow, o: &Observation, lane: usize, step: Step, shared: &mu
     let place = at(flow, o);
     let findings = &mut shared.findings;
     match step {
-        Step::Started => flow.sessions += 1,
+        Step::Started => flow.cold.sessions += 1,
         Step::Restart => restart(flow, o, place, findings),
         Step::Duplicate { same } => {
-            flow.sequence.duplicates += 1;
+            flow.cold.sequence.duplicates += 1;
             let text = if same {
                 "the same datagram came again"
             } else {
@@ -448,13 +448,13 @@ fn common(flow: &mut Flow, o: &Observation, lane: usize, step: Step, shared: &mu
             });
         }
         Step::Old => {
-            flow.sequence.old += 1;
+            flow.cold.sequence.old += 1;
             findings.add(rules::SEQ_OLD, Severity::Info, place, 0, || {
                 "a datagram from before the session's first number".to_owned()
             });
         }
         Step::NotLost(n) => {
-            flow.sequence.gaps += 1;
+            flow.cold.sequence.gaps += 1;
             findings.add(rules::SEQ_SHARED, Severity::Warning, place, 1, || {
                 format!(
                     "{n} numbers never reach this capture point, but the IP id on this path runs on without a hole: \
@@ -462,14 +462,14 @@ fn common(flow: &mut Flow, o: &Observation, lane: usize, step: Step, shared: &mu
                 )
             });
         }
-        Step::Unnumbered => flow.unnumbered += 1,
+        Step::Unnumbered => flow.cold.unnumbered += 1,
         Step::InOrder | Step::Gap(_) => {}
     }
 }
 
 fn restart(flow: &mut Flow, o: &Observation, place: At, findings: &mut Findings) {
-    flow.sessions += 1;
-    flow.sequence.restarts += 1;
+    flow.cold.sessions += 1;
+    flow.cold.sequence.restarts += 1;
     let goodbye = o.after_goodbye;
     let severity = if goodbye { Severity::Info } else { Severity::Warning };
     let why = if o.after_goodbye {
