@@ -14,7 +14,7 @@ mod wire;
 use wire::account::{found, has};
 use wire::capture::{Data, FRAME, START, Wire};
 use wireproof_protocols::Timestamp;
-use wireproof_protocols::verify::{Account, DropLayer, HostDrops, Options, Owners, Verifier};
+use wireproof_protocols::verify::{Account, DropLayer, HostDrops, Options, Owners, TapEvidence, Verifier};
 
 fn at(frame: i64) -> Timestamp {
     Timestamp(START + frame * FRAME)
@@ -135,4 +135,43 @@ fn a_torn_frame_of_the_observers_loss_is_tainted_too() {
     let a = w.finish();
     assert!(found(&a, "FRAME-TORN").iter().all(|f| f.tainted) && has(&a, "FRAME-TORN"));
     assert_eq!((a.observer.ring, a.streams[1].owners.observer), (1, 1));
+}
+
+/// What a tap makes of the same traffic without the numbers 30..30+lost.
+fn tap(lost: u8, dropped: u64) -> TapEvidence {
+    TapEvidence::of(&with_hole(lost, Options::default(), |_| {}), dropped)
+}
+
+#[test]
+fn what_a_tap_saw_was_lost_between_the_interface_and_the_socket() {
+    for (tap_lost, observer) in [(0, 5), (2, 3), (5, 0)] {
+        let a = with_hole(5, Options::default(), |v| v.on_tap(tap(tap_lost, 0)));
+        let expected = Owners { observer, unknown: 5 - observer, ..Owners::default() };
+        assert_eq!((owners(&a), a.observer.undelivered), (expected, observer), "tap lost {tap_lost}");
+        assert_eq!(has(&a, "OBS-LOST"), observer > 0);
+    }
+}
+
+#[test]
+fn what_the_socket_counted_is_not_counted_again_because_a_tap_saw_it() {
+    let a = with_hole(5, Options::default(), |v| {
+        v.on_drops(drops(DropLayer::Socket, 35, 5));
+        v.on_tap(tap(0, 0));
+    });
+    assert_eq!((owners(&a).observer, a.observer.socket, a.observer.undelivered), (5, 5, 0));
+}
+
+#[test]
+fn without_a_drop_counter_a_healthy_tap_acquits_the_observer_and_a_stalled_one_does_not() {
+    let options = Options { no_drop_counter: true, ..Options::default() };
+    for (dropped, tainted) in [(0, false), (1390, true)] {
+        let a = with_hole(5, options.clone(), |v| v.on_tap(tap(5, dropped)));
+        assert_eq!((owners(&a).unknown, found(&a, "SEQ-LOST")[0].tainted), (5, tainted));
+    }
+}
+
+#[test]
+fn a_tap_that_never_saw_the_stream_says_nothing() {
+    let a = with_hole(5, Options::default(), |v| v.on_tap(TapEvidence::default()));
+    assert_eq!((owners(&a).unknown, has(&a, "OBS-LOST")), (5, false));
 }

@@ -38,6 +38,8 @@ pub struct ObserverLoss {
     pub softnet: u64,
     /// Missing datagrams held against a stall of the receive loop where no counter exists.
     pub stalled: u64,
+    /// Missing datagrams that a tap on the interface saw and no counter explains: a filter, a membership, or a bug here.
+    pub undelivered: u64,
     /// Wrong UDP checksums, host-wide; a loss on the wire.
     pub checksum: u64,
     /// Everything the network card counted, other traffic included.
@@ -49,7 +51,7 @@ pub struct ObserverLoss {
 impl ObserverLoss {
     /// Datagrams lost by the observing host.
     pub fn lost(&self) -> u64 {
-        let parts = [self.socket, self.ring, self.nic, self.softnet, self.stalled];
+        let parts = [self.socket, self.ring, self.nic, self.softnet, self.stalled, self.undelivered];
         parts.iter().fold(0, |sum, part| sum.saturating_add(*part))
     }
 }

@@ -154,7 +154,7 @@ impl Verifier {
 
     /// Finds the owners of all losses and reports what the observer itself lost.
     pub(crate) fn attribute(&mut self) {
-        if self.evidence.is_empty() && !self.options.no_drop_counter {
+        if self.evidence.is_empty() && !self.options.no_drop_counter && self.tap.is_none() {
             return;
         }
         let mut spoiled: Vec<(i64, i64)> = Vec::new();
@@ -164,7 +164,9 @@ impl Verifier {
                 let Some(flow) = f.stream.and_then(|s| self.flows.get_mut(s)) else { continue };
                 let port = flow.destinations.first().map_or(0, |d| d.address.port());
                 let no_counter = self.options.no_drop_counter;
-                let (s, before) = owners(f, port, exact, no_counter, &mut self.evidence);
+                let unknown = f.owners.map_or(0, |o| o.unknown);
+                let seen = self.tap.as_ref().filter(|_| !exact).and_then(|t| t.seen(flow, f, unknown));
+                let (s, before) = owners(f, port, (exact, no_counter), seen, &mut self.evidence);
                 if s.observer + s.ambiguous > 0 {
                     spoiled.push((f.since_ns, f.last_ns));
                     f.tainted = true;
@@ -187,7 +189,8 @@ impl Verifier {
         if lost == 0 {
             return;
         }
-        let (socket, ring, host) = (total.socket, total.ring, total.nic + total.softnet + total.stalled);
+        let (socket, ring, host) =
+            (total.socket, total.ring, total.nic + total.softnet + total.stalled + total.undelivered);
         let first = self.evidence.drops.first().map_or(0, |(d, _)| d.from.0);
         let place = Place { stream: None, packet: 0, stamp: first };
         self.shared.findings.add_n(rules::OBS_LOST, place, 0, lost, || {
@@ -202,8 +205,8 @@ impl Verifier {
 fn owners(
     f: &mut Finding,
     port: u16,
-    exact: bool,
-    no_counter: bool,
+    (exact, no_counter): (bool, bool),
+    tap: Option<(u64, u64)>,
     host: &mut HostEvidence,
 ) -> (Split, u64) {
     let window = (f.since_ns, f.last_ns);
@@ -219,6 +222,8 @@ fn owners(
         missing,
         socket_drops: (exact || !no_counter || drops > 0).then_some(drops),
         checksum_errors: checksum,
+        tap_seen: tap.map(|(seen, _)| seen),
+        tap_drops: tap.map(|(_, dropped)| dropped),
         nic_drops: nic,
         softnet_drops: softnet,
         loop_gap_ns: host.stall(window),
@@ -228,6 +233,9 @@ fn owners(
     let counted_by_socket = s.observer.min(counted[0].saturating_sub(checksum));
     let by_ring = (s.observer - counted_by_socket).min(counted[1]);
     let by_host = s.observer - counted_by_socket - by_ring;
+    // Seen by the tap, counted by nobody: lost between the interface and this program.
+    let by_path = by_host.min(tap.map_or(0, |(seen, _)| seen));
+    let by_host = by_host - by_path;
     let by_nic = by_host.min(nic);
     let by_softnet = (by_host - by_nic).min(softnet);
     host.draw(DropLayer::Socket, port, placed, counted_by_socket + s.corrupt);
@@ -237,6 +245,7 @@ fn owners(
     host.draw(DropLayer::Softnet, port, wide(window), by_softnet);
     host.total.nic += by_nic;
     host.total.softnet += by_softnet;
+    host.total.undelivered += by_path;
     host.total.stalled += by_host - by_nic - by_softnet;
     owners.observer += s.observer;
     owners.wire += s.corrupt;

@@ -28,11 +28,13 @@ mod sequence;
 mod settle;
 mod sources;
 mod spread;
+mod tap;
 
 pub use account::*;
 pub use evidence::{DropLayer, HostDrops};
 pub use progress::{Progress, StreamProgress};
 pub use sequence::sacn_accepts;
+pub use tap::TapEvidence;
 
 use crate::{Arrival, Cid, Datagram, Faults, Kind, Timestamp};
 use clock::{Clock, Tick};
@@ -86,6 +88,7 @@ pub struct Verifier {
     leap: Option<Leap>,
     blind: Vec<Blind>,
     evidence: evidence::HostEvidence,
+    tap: Option<TapEvidence>,
     discovered: BTreeMap<(IpAddr, Cid), BTreeSet<u16>>,
     first_copy: Option<(u64, i64)>,
     first_cut: Option<(u64, i64)>,
@@ -113,6 +116,7 @@ impl Verifier {
             leap: None,
             blind: Vec::new(),
             evidence: evidence::HostEvidence::default(),
+            tap: None,
             discovered: BTreeMap::new(),
             first_copy: None,
             first_cut: None,
