@@ -175,3 +175,92 @@ fn a_tap_that_never_saw_the_stream_says_nothing() {
     let a = with_hole(5, Options::default(), |v| v.on_tap(TapEvidence::default()));
     assert_eq!((owners(&a).unknown, has(&a, "OBS-LOST")), (5, false));
 }
+
+#[test]
+fn frames_a_card_throws_away_all_the_time_leave_the_sender_accused() {
+    let mut w = Wire::sacn();
+    w.numbers(0..30).wait(5 * FRAME).numbers(35..200);
+    for frame in (6..200).step_by(6) {
+        w.verifier.on_drops(HostDrops { from: at(frame - 6), ..drops(DropLayer::Unclear, frame, 6) });
+    }
+    let a = w.finish();
+    assert_eq!((owners(&a).unknown, found(&a, "SEQ-LOST")[0].tainted), (5, false));
+}
+
+#[test]
+fn frames_a_card_threw_away_just_then_leave_the_owner_open() {
+    for (count, tainted) in [(20, true), (4, false)] {
+        let mut w = Wire::sacn();
+        w.numbers(0..30).wait(5 * FRAME).numbers(35..=255).numbers(0..=255);
+        w.verifier.on_drops(drops(DropLayer::Unclear, 32, count));
+        let a = w.finish();
+        assert_eq!((owners(&a).unknown, a.observer.lost()), (5, 0));
+        assert_eq!(found(&a, "SEQ-LOST")[0].tainted, tainted, "{count}");
+    }
+}
+
+#[test]
+fn what_was_missing_while_the_link_was_down_is_nobodys() {
+    let a = with_hole(1, Options::default(), |v| v.on_drops(drops(DropLayer::Link, 31, 1)));
+    assert_eq!((owners(&a).unknown, found(&a, "SEQ-LOST")[0].tainted, a.observer.lost()), (1, true, 0));
+}
+
+#[test]
+fn wrong_checksums_on_several_ports_are_never_the_observers() {
+    let mut w = Wire::sacn();
+    for n in 0..80u8 {
+        for (universe, hole) in [(1, 30), (2, 31), (3, 33)] {
+            if n != hole {
+                w.send(&Data { universe, ..Data::numbered(n) }.octets());
+            }
+        }
+        w.wait(FRAME);
+    }
+    // Each is counted where the next datagram of its port comes; the host's count comes in one reading, a little late.
+    for frame in [31, 32, 34] {
+        w.verifier.on_drops(drops(DropLayer::Socket, frame, 1));
+    }
+    w.verifier.on_drops(HostDrops { from: at(36), ..drops(DropLayer::Checksum, 42, 3) });
+    let a = w.finish();
+    let of = |f: fn(&Owners) -> u64| a.streams.iter().map(|s| f(&s.owners)).collect::<Vec<_>>();
+    assert_eq!((of(|o| o.wire), of(|o| o.observer), a.observer.lost()), (vec![1, 1, 1], vec![0, 0, 0], 0));
+}
+
+#[test]
+fn a_drop_counter_settles_how_many_cycles_of_fifteen_are_missing() {
+    for lost in [3u64, 15, 47, 130] {
+        let mut w = Wire::new(4048);
+        let mut n = 0u64;
+        for frame in 0..200u64 {
+            for chunk in 0..6u32 {
+                let number = (n % 15) as u8 + 1;
+                n += 1;
+                let missing = (600..600 + lost).contains(&(n - 1));
+                if !missing {
+                    w.send(&chunked(number, chunk, frame as u8));
+                }
+            }
+            // The sender itself is late before the hole, so that time says too much.
+            w.wait(if frame == 99 { 6 * FRAME } else { FRAME });
+        }
+        let hit = HostDrops { port: Some(4048), ..drops(DropLayer::Socket, 100 + lost as i64 / 6, lost) };
+        w.verifier.on_drops(HostDrops { from: at(99), to: at(106 + lost as i64 / 6), ..hit });
+        let a = w.finish();
+        let s = &a.streams[0];
+        assert_eq!(
+            (s.sequence.lost, s.sequence.lost_min, s.owners.observer),
+            (lost, lost, lost),
+            "{:?}",
+            a.findings
+        );
+    }
+}
+
+/// A DDP chunk of 6 in a frame, push on the last.
+fn chunked(number: u8, chunk: u32, content: u8) -> Vec<u8> {
+    let mut octets = vec![0x40 | u8::from(chunk == 5), number, 0x0b, 1];
+    octets.extend((chunk * 480).to_be_bytes());
+    octets.extend(480u16.to_be_bytes());
+    octets.extend([content; 480]);
+    octets
+}

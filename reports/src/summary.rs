@@ -144,7 +144,7 @@ impl Observer {
     #[must_use]
     pub fn with_losses(self, account: &Account) -> Observer {
         let o = &account.observer;
-        let nic = o.nic.saturating_add(o.softnet);
+        let nic = o.nic.saturating_add(o.softnet).saturating_add(o.undelivered).saturating_add(o.stalled);
         let layers = Layers { socket: o.socket, ring: o.ring, nic, ..self.layers };
         Observer { lost: o.lost(), layers, ..self }
     }

@@ -45,6 +45,8 @@ fn account() -> Account {
         first_packet: 12,
         first_ns: 1,
         since_ns: 1,
+        proven: 0,
+        residue: 0,
         last_ns: 2,
         text: "lost".to_owned(),
         expected: "8".to_owned(),

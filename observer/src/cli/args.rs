@@ -127,6 +127,9 @@ pub(super) struct ObserveArgs {
     #[cfg(feature = "libpcap")]
     #[arg(long, value_name = "FILTER", num_args = 0..=1, default_missing_value = "udp", requires = "interface")]
     pub(super) pcap: Option<String>,
+    /// Watch this interface beside the sockets (takes CAP_NET_RAW): tells what was lost between it and the sockets
+    #[arg(long, value_name = "IF", conflicts_with = "interface")]
+    pub(super) tap: Option<String>,
     /// Hear only what is addressed to this host
     #[arg(long, requires = "interface")]
     pub(super) no_promiscuous: bool,

@@ -1,7 +1,9 @@
 //! What a person sees while a run goes on: a picture that is redrawn on a terminal, plain lines elsewhere.
 
+use super::say;
 use crate::live::conduct::Event;
 use crate::live::drain::DrainStatus;
+use crate::live::source::SourceInfo;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::time::Duration;
@@ -31,12 +33,18 @@ impl View {
             return;
         }
         match event {
+            Event::Listening(info) => announce(info),
             Event::Progress(gone, progress, lost, gap) if self.is_terminal => {
                 let picture = picture(*gone, progress, *lost, *gap, self.width);
                 self.draw(&picture);
             }
             Event::Progress(gone, progress, lost, _) => self.line(&line(*gone, progress, *lost)),
-            Event::Found(f) => self.line(&format!("{} {}: {}", f.severity.name(), f.code, f.text)),
+            Event::Found(f) if f.stream.is_empty() => {
+                self.line(&format!("{} {}: {}", f.severity.name(), f.code, f.text));
+            }
+            Event::Found(f) => {
+                self.line(&format!("{} {} {}: {}", f.severity.name(), f.code, f.stream, f.text));
+            }
             Event::Drained(span) => {
                 let ms = span.ended_ns.saturating_sub(span.started_ns) / 1_000_000;
                 let how = match &span.status {
@@ -67,6 +75,15 @@ impl View {
         // Text of a finding may quote what a stranger sent.
         let _ = writeln!(io::stderr(), "{}", clean(text));
     }
+}
+
+fn announce(info: &SourceInfo) {
+    let (_, granted) = info.buffer_bytes;
+    say(&format!(
+        "listening on {} ({}, stamps by {}, {granted} octets of buffer)",
+        info.name, info.kind, info.timestamps
+    ));
+    info.notes.iter().for_each(|note| say(note));
 }
 
 fn line(gone: Duration, p: &Progress, lost: u64) -> String {

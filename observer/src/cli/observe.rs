@@ -15,11 +15,12 @@ use crate::live::ring::RingSource;
 use crate::live::source::Source as LiveSource;
 use crate::live::tap::{BUFFER_BYTES, TapFilter, TapOptions};
 use crate::live::udp::{UdpOptions, UdpSource};
-use crate::rig_file;
+use crate::{outfile, rig_file};
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
-use std::sync::Arc;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use wireproof_protocols::registry::DECODERS;
 use wireproof_protocols::verify::Options;
@@ -31,6 +32,7 @@ const PICTURES: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs
 /// Runs the verb.
 pub(super) fn run(args: &ObserveArgs) -> Result<u8, Failure> {
     let target = args.output.as_deref();
+    check(args)?;
     let given = Given { format: args.format, color: args.color, strict: args.strict, rig: args.rig.clone() };
     let settings = Settings::resolve(given)?;
     let rig = settings.rig.as_deref().map(rig_file::load).transpose()?;
@@ -38,7 +40,10 @@ pub(super) fn run(args: &ObserveArgs) -> Result<u8, Failure> {
     let options = Options { rig, strict: settings.strict, no_drop_counter };
     let drain = drain(args)?;
     if args.self_check {
-        stall::check()?;
+        let text = stall::check()?;
+        if !args.quiet {
+            say(&text);
+        }
     }
     let interrupted = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
@@ -56,9 +61,13 @@ pub(super) fn run(args: &ObserveArgs) -> Result<u8, Failure> {
         interface: args.interface.first().filter(|_| args.interface.len() == 1).cloned(),
         interrupted,
         progress_every: (!args.quiet).then_some(PICTURES[usize::from(!is_terminal)]),
+        tap: Mutex::default(),
     };
-    if !args.quiet {
-        sources.iter().for_each(|s| announce(s.as_ref()));
+    if let Some(interface) = &args.tap {
+        let filter = TapFilter::Ports(protocol_ports());
+        let options = TapOptions { promiscuous: false, ..TapOptions::new(interface.clone(), filter) };
+        let tap = RingSource::open(&options).map_err(|e| Failure::io_line(&e))?;
+        *run.tap.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(tap));
     }
     let mut view = View::new(is_terminal, args.quiet, config::width());
     let observed = conduct(sources, options, &run, &mut |event| view.show(&event))?;
@@ -66,11 +75,24 @@ pub(super) fn run(args: &ObserveArgs) -> Result<u8, Failure> {
     report(args, &settings, observed, target)
 }
 
+/// Refuses a summary that would take the place of the capture file.
+fn check(args: &ObserveArgs) -> Result<(), Failure> {
+    let (Some(record), Some(summary)) = (&args.write, output::file(args.output.as_deref())) else {
+        return Ok(());
+    };
+    let whole = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    if whole(record) == whole(summary) || outfile::same_file(record, summary) {
+        let what = format!("-w and -o are both {}", summary.display());
+        return Err(Failure::usage(&what, "give one of them another name"));
+    }
+    Ok(())
+}
+
 fn report(
     args: &ObserveArgs,
     settings: &Settings,
     observed: Observed,
-    target: Option<&std::path::Path>,
+    target: Option<&Path>,
 ) -> Result<u8, Failure> {
     let mut summary =
         Summary::of_run(&observed.account, source(&observed), observed.observer.clone(), observed.cut_short);
@@ -129,16 +151,6 @@ fn source(observed: &Observed) -> Source {
         link_types,
         ..Source::default()
     }
-}
-
-fn announce(source: &dyn LiveSource) {
-    let info = source.info();
-    let (_, granted) = info.buffer_bytes;
-    say(&format!(
-        "listening on {} ({}, stamps by {}, {granted} octets of buffer)",
-        info.name, info.kind, info.timestamps
-    ));
-    info.notes.iter().for_each(|note| say(note));
 }
 
 fn drain(args: &ObserveArgs) -> Result<Option<DrainPlan>, Failure> {

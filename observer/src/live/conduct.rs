@@ -8,12 +8,14 @@ use super::record::{RecordPlan, Recorded, Writing};
 use super::source::{Source, SourceInfo};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use wireproof_protocols::Timestamp;
-use wireproof_protocols::verify::{Account, DropLayer, HostDrops, Options, Progress, Verifier, rules};
+use wireproof_protocols::verify::{
+    Account, DropLayer, HostDrops, Options, Progress, TapEvidence, Verifier, rules,
+};
 use wireproof_reports::{Layers, Observer};
 
 /// Time between two looks at the signals and the clock.
@@ -44,11 +46,16 @@ pub struct Run {
     pub interrupted: Arc<AtomicBool>,
     /// Time between two progress events; `None` for none.
     pub progress_every: Option<Duration>,
+    /// A tap on the interface beside sockets, on a thread of its own: it testifies what reached this host. Taken by
+    /// the run.
+    pub tap: Mutex<Option<Box<dyn Source>>>,
 }
 
 /// What happens while a run goes on.
 #[derive(Debug)]
 pub enum Event<'a> {
+    /// Everything is ready, and a source is listened to.
+    Listening(&'a SourceInfo),
     /// Where the run stands: time gone by, counts, the observer's own losses, its longest loop gap in ns.
     Progress(Duration, &'a Progress, u64, u64),
     /// A finding.
@@ -109,7 +116,7 @@ pub fn conduct(
     run: &Run,
     watch: &mut dyn FnMut(Event<'_>),
 ) -> Result<Observed, RunError> {
-    let mut verifier = Verifier::new(options);
+    let mut verifier = Verifier::new(options.clone());
     let (writing, feed) = match run.record.clone() {
         None => (None, None),
         Some(plan) => {
@@ -121,6 +128,7 @@ pub fn conduct(
     if writing.is_some() {
         sources.iter_mut().for_each(|s| s.show_frames());
     }
+    let infos: Vec<SourceInfo> = sources.iter().map(|s| s.info().clone()).collect();
     for source in &sources {
         let (asked, granted) = source.info().buffer_bytes;
         if granted < asked {
@@ -138,14 +146,17 @@ pub fn conduct(
     let (give_span, spans) = bounded(1_024);
     let drainer = run.drain.clone().map(|plan| Drainer::start(plan, began, give_span)).transpose()?;
     let counting = count_host(run.interface.clone(), give_host, Arc::clone(&stop))?;
+    let tapping = second_look(run, &options, &stop)?;
     let receiving = start(sources, verifier, links, run.manner)?;
+    infos.iter().for_each(|info| watch(Event::Listening(info)));
     let channels = Channels { ask, answers, told, spans };
     let (finished, drains) = channels.attend(run, began, &stop, &receiving, watch);
     stop.store(true, Ordering::Relaxed);
     let drain_totals = drainer.map(|d| d.stop(PATIENCE));
     let _ = counting.join();
     let received = receiving.join().map_err(|_| RunError::Thread(io::Error::other("it ended too early")))?;
-    let mut observed = close(received, writing, run);
+    let tap = tapping.and_then(|thread| thread.join().ok());
+    let mut observed = close(received, tap, writing, run);
     channels.rest(&mut observed, drains, watch);
     observed.drain_totals = drain_totals;
     observed.cut_short = run.duration.is_some() && !finished && !(run.manner.fail_fast && is_fail(&observed));
@@ -179,6 +190,26 @@ fn start(
         Ok(Err(error)) => Err(RunError::Thread(error)),
         Err(_) => Err(RunError::Thread(io::Error::other("it ended too early"))),
     }
+}
+
+/// Starts the tap's own receive loop; what it found comes when it ends.
+fn second_look(
+    run: &Run,
+    options: &Options,
+    stop: &Arc<AtomicBool>,
+) -> Result<Option<JoinHandle<TapEvidence>>, RunError> {
+    let Some(tap) = run.tap.lock().ok().and_then(|mut tap| tap.take()) else { return Ok(None) };
+    // Nobody asks it, and nobody is told: only its account counts.
+    let ((_, host), (_, asked)) = (bounded(1), bounded(1));
+    let ((answered, _), (told, _)) = (bounded(1), bounded(1));
+    let links = Links { stop: Arc::clone(stop), host, asked, answered, told, record: None };
+    let verifier = Verifier::new(Options { rig: None, ..options.clone() });
+    let body = move || {
+        let received = receive(vec![tap], verifier, links, Manner::default());
+        let account = received.verifier.finish();
+        TapEvidence::of(&account, account.observer.ring)
+    };
+    thread::Builder::new().name("tap".to_owned()).spawn(body).map(Some).map_err(RunError::Thread)
 }
 
 /// Reads the host's counters beside the receive loop, which takes them from a queue.
@@ -219,6 +250,7 @@ fn told(
     let counted = [
         (DropLayer::Checksum, delta.checksum_errors),
         (DropLayer::Nic, delta.nic_dropped),
+        (DropLayer::Unclear, delta.nic_unclear),
         (DropLayer::Softnet, delta.softnet_dropped),
     ];
     counted.into_iter().filter_map(|(layer, n)| Some((layer, n.filter(|n| *n > 0)?))).all(|(layer, count)| {
@@ -293,13 +325,16 @@ impl Channels {
 }
 
 /// The account of what was received.
-fn close(received: Received, writing: Option<Writing>, run: &Run) -> Observed {
+fn close(received: Received, tap: Option<TapEvidence>, writing: Option<Writing>, run: &Run) -> Observed {
     let Received { mut verifier, sources, health, packets, failed, record, .. } = received;
     let left_out = record.map_or(0, |feed| feed.finish());
     let recorded = writing.map(Writing::join);
     let unwritten = recorded.as_ref().map_or(0, |r| r.unwritten);
     if let Some(text) = not_whole(left_out, recorded.as_ref(), run) {
         verifier.remark(rules::OBS_RECORD, now(), text);
+    }
+    if let Some(tap) = tap {
+        verifier.on_tap(tap);
     }
     let sources: Vec<SourceInfo> = sources.into_iter().map(|s| s.info().clone()).collect();
     let account = verifier.finish();

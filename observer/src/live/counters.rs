@@ -28,10 +28,12 @@ pub struct Counters {
     pub softnet_processed: Option<u64>,
     /// Frames thrown away because a per-processor backlog was full.
     pub softnet_dropped: Option<u64>,
-    /// Frames that interfaces received and did not hand on for want of room: `rx_dropped`, `rx_missed_errors`, and the
-    /// larger of `rx_fifo_errors` and `rx_over_errors`, which drivers use for the same event (Linux `if_link.h`).
-    /// `rx_dropped` also counts frames of protocols nobody wants, so that this is an upper bound.
+    /// Frames that interfaces received and had no room for: `rx_missed_errors`, and the larger of `rx_fifo_errors` and
+    /// `rx_over_errors`, which drivers use for the same event (Linux `if_link.h`).
     pub nic_dropped: Option<u64>,
+    /// Frames that interfaces did not hand on, for want of room or because nobody here speaks their protocol
+    /// (`rx_dropped`): proof of nothing.
+    pub nic_unclear: Option<u64>,
     /// Frames with a wrong check sequence: damaged on the cable, not lost by the host (`rx_crc_errors`).
     pub nic_damaged: Option<u64>,
     /// Times a link came up or went down.
@@ -51,6 +53,8 @@ pub struct CounterDelta {
     pub softnet_dropped: Option<u64>,
     /// See [`Counters::nic_dropped`].
     pub nic_dropped: Option<u64>,
+    /// See [`Counters::nic_unclear`].
+    pub nic_unclear: Option<u64>,
     /// See [`Counters::nic_damaged`].
     pub nic_damaged: Option<u64>,
     /// See [`Counters::carrier_changes`].
@@ -66,6 +70,7 @@ impl Counters {
             softnet_processed: advance(earlier.softnet_processed, self.softnet_processed),
             softnet_dropped: advance(earlier.softnet_dropped, self.softnet_dropped),
             nic_dropped: advance(earlier.nic_dropped, self.nic_dropped),
+            nic_unclear: advance(earlier.nic_unclear, self.nic_unclear),
             nic_damaged: advance(earlier.nic_damaged, self.nic_damaged),
             carrier_changes: advance(earlier.carrier_changes, self.carrier_changes),
         }

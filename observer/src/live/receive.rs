@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 use wireproof_protocols::attribution::STALL_LIMIT;
 use wireproof_protocols::verify::{DropLayer, Finding, HostDrops, Progress, Verifier, rules};
-use wireproof_protocols::{Arrival, Severity, Timestamp};
+use wireproof_protocols::{Arrival, Rule, Severity, Timestamp};
 
 /// Time between two readings of the sources' counters.
 const COUNTERS_EVERY: Duration = Duration::from_millis(100);
@@ -32,6 +32,8 @@ pub struct Told {
     pub severity: Severity,
     /// Capture time.
     pub at: Timestamp,
+    /// The stream concerned, in words; empty when it is about none.
+    pub stream: String,
     /// What was found.
     pub text: String,
 }
@@ -184,10 +186,17 @@ impl Loop {
 
     fn went_down(&mut self, name: &str) {
         let at = now();
-        self.verifier.remark(rules::OBS_LINK, at, format!("{name} went down while it was observed"));
+        self.remark(rules::OBS_LINK, at, format!("{name} was down while it was observed"));
         // What is missing meanwhile may have been on the wire: no number is known, so that nothing is proven.
         let from = self.latest;
-        self.verifier.on_drops(HostDrops { layer: DropLayer::Nic, port: None, from, to: at, count: 1 });
+        self.evidence(HostDrops { layer: DropLayer::Link, port: None, from, to: at, count: 1 });
+    }
+
+    /// A finding about the observer, told like any other.
+    fn remark(&mut self, rule: &'static Rule, at: Timestamp, text: String) {
+        let before = self.verifier.findings_so_far();
+        self.verifier.remark(rule, at, text);
+        self.tell(before);
     }
 
     #[inline]
@@ -269,7 +278,7 @@ impl Loop {
             if let Some(record) = &mut self.links.record {
                 record.finding(f);
             }
-            self.untold += u64::from(self.links.told.try_send(told(f)).is_err());
+            self.untold += u64::from(self.links.told.try_send(told(f, &self.verifier)).is_err());
         }
         if violation && self.manner.fail_fast {
             self.links.stop.store(true, Ordering::Relaxed);
@@ -285,7 +294,7 @@ impl Loop {
             let to = now();
             self.verifier.on_stall(Timestamp(to.0.saturating_sub(signed)), to);
             let text = format!("the receive loop was held up for {} ms", ns / 1_000_000);
-            self.verifier.remark(rules::OBS_STALL, to, text);
+            self.remark(rules::OBS_STALL, to, text);
         }
     }
 
@@ -343,8 +352,9 @@ impl Loop {
     }
 }
 
-fn told(f: &Finding) -> Told {
-    Told { code: f.code, severity: f.severity, at: Timestamp(f.first_ns), text: f.text.clone() }
+fn told(f: &Finding, verifier: &Verifier) -> Told {
+    let stream = f.stream.and_then(|s| verifier.stream_name(s)).unwrap_or_default();
+    Told { code: f.code, severity: f.severity, at: Timestamp(f.first_ns), stream, text: f.text.clone() }
 }
 
 /// The clock of the kernel's stamps.

@@ -181,7 +181,9 @@ impl Source for UdpSource {
         let is_alone = self.lanes.len() == 1;
         // A single socket needs no order among sockets: its queue is the order.
         let horizon = if is_alone { Timestamp(i64::MAX) } else { now() };
-        if holds_some || (gathers && !is_alone) {
+        // With several sockets, each has to be asked after the horizon was set: one that became readable before it
+        // must not be passed over.
+        if holds_some || !is_alone {
             self.set.wait(Duration::ZERO)?;
         }
         self.begin();

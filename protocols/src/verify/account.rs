@@ -322,6 +322,10 @@ pub struct Finding {
     pub first_ns: i64,
     /// For a loss: capture time of the stream's last datagram before it; else `first_ns`.
     pub since_ns: i64,
+    /// For a loss: datagrams that are proven missing.
+    pub proven: u64,
+    /// For a loss: datagrams missing modulo the cycle of the numbers.
+    pub residue: i64,
     /// Capture time of the last occurrence.
     pub last_ns: i64,
     /// What was found, one sentence.

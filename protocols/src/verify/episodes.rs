@@ -48,6 +48,7 @@ pub(super) fn lose(
         e.lost_min += gap.lost_min;
         e.ambiguous |= gap.ambiguous;
         e.wire += wire;
+        e.residue += gap.residue;
         e.last_stamp = o.stamp;
         e.last_at = o.at;
         e.tears.extend(tears);
@@ -61,6 +62,7 @@ pub(super) fn lose(
         lost_min: gap.lost_min,
         ambiguous: gap.ambiguous,
         wire,
+        residue: gap.residue,
         place: (o.packet, o.stamp),
         since: o.stamp.saturating_sub(o.at.saturating_sub(flow.last_at).max(0)),
         last_stamp: o.stamp,
@@ -81,6 +83,7 @@ pub(super) fn late(flow: &mut Flow, lane: usize, number: i64) {
         return;
     };
     e.lost = e.lost.saturating_sub(1);
+    e.residue -= 1;
     let proven = u64::from(e.lost_min > 0);
     e.lost_min -= proven;
     let wire = u64::from(e.wire > e.lost);
@@ -131,6 +134,8 @@ fn report(flow: &mut Flow, e: &Episode, shared: &mut Shared) {
         f.count = e.lost.max(1);
         f.last_ns = e.last_stamp;
         f.since_ns = e.since.min(e.place.1);
+        f.proven = e.lost_min;
+        f.residue = e.residue;
         f.owners = Some(Owners { wire: e.wire, unknown: e.lost.saturating_sub(e.wire), ..Owners::default() });
         let mut frames: Vec<u64> = frames.iter().filter_map(|n| u64::try_from(*n).ok()).collect();
         frames.sort_unstable();

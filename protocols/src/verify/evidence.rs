@@ -3,12 +3,14 @@
 //! Each counted drop is a budget that losses of its time draw on, so that no drop explains two losses. What a socket
 //! or ring counted is placed between two datagrams; what other counters say is known to a sampling interval only.
 
-use super::account::{Finding, ObserverLoss};
+use super::account::{Finding, ObserverLoss, Owners};
 use super::findings::Place;
+use super::flow::Flow;
+use super::model::Unit;
 use super::{Verifier, rules};
 use crate::attribution::{Evidence, STALL_LIMIT, Split, split};
 use crate::time::MS;
-use crate::{Rule, Timestamp};
+use crate::{Rule, Severity, Timestamp};
 
 /// Most intervals kept; further ones are merged into the newest of their layer.
 const KEPT: usize = 4096;
@@ -30,12 +32,23 @@ pub enum DropLayer {
     Softnet,
     /// Wrong UDP checksums, host-wide.
     Checksum,
+    /// Frames that a network card did not hand on, for want of room or because nobody speaks their protocol.
+    Unclear,
+    /// The link was down.
+    Link,
 }
 
 impl DropLayer {
     /// All of them.
-    pub const ALL: [DropLayer; 5] =
-        [DropLayer::Socket, DropLayer::Ring, DropLayer::Nic, DropLayer::Softnet, DropLayer::Checksum];
+    pub const ALL: [DropLayer; 7] = [
+        DropLayer::Socket,
+        DropLayer::Ring,
+        DropLayer::Nic,
+        DropLayer::Softnet,
+        DropLayer::Checksum,
+        DropLayer::Unclear,
+        DropLayer::Link,
+    ];
 
     /// The word in records and comments.
     pub fn name(self) -> &'static str {
@@ -45,6 +58,8 @@ impl DropLayer {
             DropLayer::Nic => "nic",
             DropLayer::Softnet => "softnet",
             DropLayer::Checksum => "checksum",
+            DropLayer::Unclear => "unclear",
+            DropLayer::Link => "link",
         }
     }
 }
@@ -69,6 +84,9 @@ pub struct HostDrops {
 pub(crate) struct HostEvidence {
     drops: Vec<(HostDrops, u64)>,
     stalls: Vec<(i64, i64)>,
+    unclear: u64,
+    /// Socket drops that are no wrong checksums and were not drawn yet.
+    net: u64,
     pub(crate) total: ObserverLoss,
 }
 
@@ -80,6 +98,7 @@ impl HostEvidence {
             DropLayer::Checksum => &mut self.total.checksum,
             DropLayer::Nic => &mut self.total.nic_counted,
             DropLayer::Softnet => &mut self.total.softnet_counted,
+            DropLayer::Unclear | DropLayer::Link => &mut self.unclear,
         };
         *total = total.saturating_add(d.count);
         let full = self.drops.len() >= KEPT;
@@ -107,12 +126,37 @@ impl HostEvidence {
         self.drops.iter().filter(|(b, _)| hit(b)).fold(0, |sum, (_, left)| sum.saturating_add(*left))
     }
 
+    /// Takes `n` off a layer's drops, those nearest to the middle of the interval first.
     fn draw(&mut self, layer: DropLayer, port: u16, window: (i64, i64), mut n: u64) {
-        for (_, left) in self.drops.iter_mut().filter(|(b, _)| is_hit(b, layer, port, window)) {
+        let middle = |from: i64, to: i64| from.saturating_add(to.saturating_sub(from) / 2);
+        while n > 0 {
+            let hits = self.drops.iter_mut().filter(|(b, left)| *left > 0 && is_hit(b, layer, port, window));
+            let near =
+                hits.min_by_key(|(b, _)| middle(b.from.0, b.to.0).abs_diff(middle(window.0, window.1)));
+            let Some((_, left)) = near else { return };
             let part = n.min(*left);
             *left -= part;
             n -= part;
         }
+    }
+
+    /// Nobody can say whether so many datagrams of the interval reached this host: the link was down, or the card
+    /// threw away more frames than it does all the time.
+    fn is_unclear(&self, missing: u64, port: u16, window: (i64, i64), run: i64) -> bool {
+        if self.left(DropLayer::Link, port, window) > 0 {
+            return true;
+        }
+        let (from, to) = wide(window);
+        let around = self.drops.iter().filter(|(b, _)| is_hit(b, DropLayer::Unclear, port, (from, to)));
+        // Of a reading that reaches beyond the interval, as much as lies in it.
+        let thrown = around.fold(0u128, |sum, (b, left)| {
+            let length = u128::from(b.to.0.abs_diff(b.from.0)).max(1);
+            let inside = u128::from(b.to.0.min(to).abs_diff(b.from.0.max(from))).max(1);
+            sum + u128::from(*left) * inside.min(length) / length
+        });
+        let share =
+            u128::from(to.abs_diff(from)) * u128::from(self.unclear) / u128::from(run.max(1).unsigned_abs());
+        missing > 0 && thrown.saturating_sub(share) >= u128::from(missing)
     }
 
     fn stall(&self, (from, to): (i64, i64)) -> Option<i64> {
@@ -157,24 +201,28 @@ impl Verifier {
         if self.evidence.is_empty() && !self.options.no_drop_counter && self.tap.is_none() {
             return;
         }
+        let (first, last) = self.clock.stamps();
+        let run = last.zip(first).map_or(1, |(last, first)| last.saturating_sub(first));
+        self.evidence.net = self.evidence.total.socket.saturating_sub(self.evidence.total.checksum);
+        self.settle_by_counters();
         let mut spoiled: Vec<(i64, i64)> = Vec::new();
         // Exact places first: what a socket counted between two datagrams is not spent on a loss beside it.
         for exact in [true, false] {
             for f in self.shared.findings.losses() {
                 let Some(flow) = f.stream.and_then(|s| self.flows.get_mut(s)) else { continue };
-                let port = flow.destinations.first().map_or(0, |d| d.address.port());
-                let no_counter = self.options.no_drop_counter;
+                let port = port_of(flow);
                 let unknown = f.owners.map_or(0, |o| o.unknown);
                 let seen = self.tap.as_ref().filter(|_| !exact).and_then(|t| t.seen(flow, f, unknown));
-                let (s, before) = owners(f, port, (exact, no_counter), seen, &mut self.evidence);
+                let asked = Asked { port, exact, no_counter: self.options.no_drop_counter, tap: seen, run };
+                let s = owners(f, &asked, &mut self.evidence);
                 if s.observer + s.ambiguous > 0 {
                     spoiled.push((f.since_ns, f.last_ns));
                     f.tainted = true;
                 }
-                flow.cold.owners.observer += s.observer;
-                flow.cold.owners.wire += s.corrupt;
-                flow.cold.owners.unknown = flow.cold.owners.unknown.saturating_sub(s.observer + s.corrupt);
-                debug_assert!(before >= s.observer + s.corrupt);
+                let of = &mut flow.cold.owners;
+                of.observer += s.observer;
+                of.wire += s.corrupt;
+                of.unknown = of.unknown.saturating_sub(s.observer + s.corrupt);
             }
         }
         self.shared.findings.taint(|from, to| spoiled.iter().any(|(a, b)| from <= *b && to >= *a));
@@ -201,48 +249,64 @@ impl Verifier {
     }
 }
 
-/// Splits what is still unknown of one loss. The exact round asks only what is placed between two datagrams.
-fn owners(
-    f: &mut Finding,
+/// What is asked of one loss.
+struct Asked {
     port: u16,
-    (exact, no_counter): (bool, bool),
+    /// Only what is placed between two datagrams.
+    exact: bool,
+    no_counter: bool,
+    /// How many of the missing datagrams the tap saw, and how many frames it dropped.
     tap: Option<(u64, u64)>,
-    host: &mut HostEvidence,
-) -> (Split, u64) {
-    let window = (f.since_ns, f.last_ns);
-    let Some(owners) = f.owners.as_mut().filter(|o| o.unknown > 0) else { return (Split::default(), 0) };
+    /// Length of the run, ns.
+    run: i64,
+}
+
+fn port_of(flow: &Flow) -> u16 {
+    flow.destinations.first().map_or(0, |d| d.address.port())
+}
+
+/// Splits what is still unknown of one loss.
+fn owners(f: &mut Finding, asked: &Asked, host: &mut HostEvidence) -> Split {
+    let (window, port) = ((f.since_ns, f.last_ns), asked.port);
+    let Some(owners) = f.owners.as_mut().filter(|o| o.unknown > 0) else { return Split::default() };
     let missing = owners.unknown;
-    let placed = if exact { window } else { wide(window) };
-    let counted = [DropLayer::Socket, DropLayer::Ring].map(|layer| host.left(layer, port, placed));
-    let drops = counted[0].saturating_add(counted[1]);
-    let sampled = |layer| if exact { 0 } else { host.left(layer, port, wide(window)) };
-    let checksum = host.left(DropLayer::Checksum, port, wide(window)).min(counted[0]);
+    let placed = if asked.exact { window } else { wide(window) };
+    let [socket, ring] = [DropLayer::Socket, DropLayer::Ring].map(|layer| host.left(layer, port, placed));
+    let drops = socket.saturating_add(ring);
+    let sampled = |layer| if asked.exact { 0 } else { host.left(layer, port, wide(window)) };
+    // Beyond what all sockets together really overflowed, a drop is a wrong checksum wherever it was counted.
+    let checksum = host.left(DropLayer::Checksum, port, wide(window));
+    let checksum = checksum.max(socket.saturating_sub(host.net)).min(socket);
     let (nic, softnet) = (sampled(DropLayer::Nic), sampled(DropLayer::Softnet));
     let evidence = Evidence {
         missing,
-        socket_drops: (exact || !no_counter || drops > 0).then_some(drops),
+        socket_drops: (asked.exact || !asked.no_counter || drops > 0).then_some(drops),
         checksum_errors: checksum,
-        tap_seen: tap.map(|(seen, _)| seen),
-        tap_drops: tap.map(|(_, dropped)| dropped),
+        tap_seen: asked.tap.map(|(seen, _)| seen),
+        tap_drops: asked.tap.map(|(_, dropped)| dropped),
         nic_drops: nic,
         softnet_drops: softnet,
         loop_gap_ns: host.stall(window),
         ..Evidence::default()
     };
-    let s = split(&evidence);
-    let counted_by_socket = s.observer.min(counted[0].saturating_sub(checksum));
-    let by_ring = (s.observer - counted_by_socket).min(counted[1]);
-    let by_host = s.observer - counted_by_socket - by_ring;
+    let mut s = split(&evidence);
+    if !asked.exact && host.is_unclear(s.upstream, port, window, asked.run) {
+        s.ambiguous += std::mem::take(&mut s.upstream);
+    }
+    let by_socket = s.observer.min(socket - checksum);
+    let by_ring = (s.observer - by_socket).min(ring);
+    let by_host = s.observer - by_socket - by_ring;
     // Seen by the tap, counted by nobody: lost between the interface and this program.
-    let by_path = by_host.min(tap.map_or(0, |(seen, _)| seen));
+    let by_path = by_host.min(asked.tap.map_or(0, |(seen, _)| seen));
     let by_host = by_host - by_path;
     let by_nic = by_host.min(nic);
     let by_softnet = (by_host - by_nic).min(softnet);
-    host.draw(DropLayer::Socket, port, placed, counted_by_socket + s.corrupt);
+    host.draw(DropLayer::Socket, port, placed, by_socket + s.corrupt);
     host.draw(DropLayer::Ring, port, placed, by_ring);
     host.draw(DropLayer::Checksum, port, wide(window), s.corrupt);
     host.draw(DropLayer::Nic, port, wide(window), by_nic);
     host.draw(DropLayer::Softnet, port, wide(window), by_softnet);
+    host.net = host.net.saturating_sub(by_socket);
     host.total.nic += by_nic;
     host.total.softnet += by_softnet;
     host.total.undelivered += by_path;
@@ -250,5 +314,52 @@ fn owners(
     owners.observer += s.observer;
     owners.wire += s.corrupt;
     owners.unknown -= s.observer + s.corrupt;
-    (s, missing)
+    s
+}
+
+impl Verifier {
+    /// Numbers with few values leave whole cycles of a loss open. Where the socket's own counter fits what the numbers
+    /// say, and no other stream of the port lost anything then, it knows the size.
+    fn settle_by_counters(&mut self) {
+        let all: Vec<(usize, u16, i64, i64)> = self
+            .shared
+            .findings
+            .losses()
+            .filter_map(|f| Some((f.stream?, f.since_ns, f.last_ns)))
+            .filter_map(|(s, from, to)| Some((s, port_of(self.flows.get(s)?), from, to)))
+            .collect();
+        for f in self.shared.findings.losses() {
+            let Some((stream, flow)) = f.stream.and_then(|s| Some((s, self.flows.get_mut(s)?))) else {
+                continue;
+            };
+            let Some(model) = flow.model.filter(|m| m.unit == Unit::Datagram && m.cycle <= 16) else {
+                continue;
+            };
+            let (port, window) = (port_of(flow), (f.since_ns, f.last_ns));
+            let counted = self.evidence.left(DropLayer::Socket, port, window);
+            let other = |(s, p, from, to): &(usize, u16, i64, i64)| {
+                *s != stream && *p == port && *from <= window.1 && *to >= window.0
+            };
+            let cycle = i64::try_from(model.cycle).unwrap_or(16);
+            let signed = i64::try_from(counted).unwrap_or(i64::MAX);
+            let fits = signed.rem_euclid(cycle) == f.residue.rem_euclid(cycle);
+            let lost = f.owners.map_or(0, |o| o.sender + o.wire + o.observer + o.unknown);
+            if counted == 0 || !fits || all.iter().any(other) || (counted == lost && counted == f.proven) {
+                continue;
+            }
+            let sequence = &mut flow.cold.sequence;
+            sequence.lost = sequence.lost.saturating_sub(lost).saturating_add(counted);
+            sequence.lost_min = sequence.lost_min.saturating_sub(f.proven).saturating_add(counted);
+            let of = &mut flow.cold.owners;
+            let open = f.owners.map_or(0, |o| o.unknown);
+            let wire = f.owners.map_or(0, |o| o.wire).min(counted);
+            of.unknown = of.unknown.saturating_sub(open).saturating_add(counted - wire);
+            f.owners = Some(Owners { wire, unknown: counted - wire, ..Owners::default() });
+            (f.code, f.severity) = (rules::SEQ_LOST.code, Severity::Violation);
+            (f.count, f.proven) = (counted, counted);
+            f.text = format!(
+                "{counted} datagrams lost: the socket's drop counter settles what the numbers leave open"
+            );
+        }
+    }
 }

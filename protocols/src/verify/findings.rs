@@ -195,6 +195,8 @@ fn blank(rule: &'static Rule, severity: Severity, place: Place, text: String) ->
         first_packet: place.packet,
         first_ns: place.stamp,
         since_ns: place.stamp,
+        proven: 0,
+        residue: 0,
         last_ns: place.stamp,
         text,
         expected: String::new(),

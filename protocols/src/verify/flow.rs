@@ -92,6 +92,8 @@ pub(crate) struct Episode {
     pub ambiguous: bool,
     pub wire: u64,
     pub place: (u64, i64),
+    /// See [`Gap::residue`]; of several gaps the sum.
+    pub residue: i64,
     /// Stamp of the last datagram before it.
     pub since: i64,
     pub last_stamp: i64,

@@ -88,6 +88,20 @@ impl Verifier {
         self.shared.findings.listed().get(before..).unwrap_or_default()
     }
 
+    /// A stream in words, e.g. `universe 3 of 10.0.0.1`.
+    pub fn stream_name(&self, stream: usize) -> Option<String> {
+        let flow = self.flows.get(stream)?;
+        let id = flow.key.stream;
+        let what = match flow.protocol() {
+            Protocol::Sacn => format!("universe {id}"),
+            Protocol::ArtNet => format!("port-address {id}"),
+            Protocol::Ddp => format!("DDP ID {id}"),
+            Protocol::BigPacket => format!("device {id}"),
+            Protocol::Kinet => format!("{} {id}", flow.key.kind.name),
+        };
+        Some(format!("{what} of {}", flow.key.source))
+    }
+
     /// The number of a severity in [`Progress::findings`].
     pub const fn severity_index(severity: Severity) -> usize {
         severity as usize

@@ -50,6 +50,8 @@ pub(crate) struct Gap {
     pub ambiguous: bool,
     /// Unwrapped number of the first missing one.
     pub from: i64,
+    /// Missing datagrams modulo the cycle, which is all that the numbers themselves say.
+    pub residue: i64,
 }
 
 /// Where a datagram stands in its frame and what time says; made by the caller.
@@ -194,7 +196,13 @@ impl Lane {
         let cycles = super::cadence::nearest(e - skipped, cycle).max(0);
         let lost = skipped + cycles * cycle;
         let near = (e - lost).abs() <= tolerance(e, cycle);
-        near.then(|| Gap { lost: lost.unsigned_abs(), lost_min: 0, ambiguous: true, from: self.highest + 1 })
+        near.then(|| Gap {
+            lost: lost.unsigned_abs(),
+            lost_min: 0,
+            ambiguous: true,
+            from: self.highest + 1,
+            residue: skipped,
+        })
     }
 
     fn start(&mut self, o: &Observation, place: u64, position: i64) -> Step {
@@ -249,7 +257,7 @@ impl Lane {
                 .unwrap_or_else(|| self.advance(o, 0, p.position, 1, Step::InOrder));
         }
         let missing = forward - 1;
-        let gap = self.gap(missing, missing, false);
+        let gap = self.gap(missing, missing, missing, false);
         self.advance(o, 0, p.position, forward, gap)
     }
 
@@ -280,7 +288,7 @@ impl Lane {
             let cycles = super::cadence::nearest(e, cycle);
             if cycles >= 1 && (e - cycles * cycle).abs() <= tolerance(e, cycle) {
                 let missing = cycles * cycle;
-                let gap = self.gap(missing, 0, true);
+                let gap = self.gap(missing, 0, 0, true);
                 return self.advance(o, place, p.position, missing + 1, gap);
             }
         }
@@ -352,7 +360,9 @@ impl Lane {
         if at_first && p.position == 0 && (p.too_soon || anew) {
             return self.start(o, place, p.position);
         }
-        if o.ip_runs_on && forward > 1 {
+        // Where time or place says that they were due, the sender itself left them out: that is a loss all the same.
+        let due = p.estimate.is_some_and(|e| e > 0 && fits(e, skipped, cycle));
+        if o.ip_runs_on && forward > 1 && !due {
             return self.advance(o, place, p.position, 1, Step::NotLost((forward - 1).unsigned_abs()));
         }
         if forward < 1 && self.model.unit == Unit::Frame || forward == -1 {
@@ -375,16 +385,17 @@ impl Lane {
             (None, Some(e)) if e > 0 && !p.repeats => (e.min(GAP_MAX), 0, true),
             _ => (0, 0, true),
         };
-        let gap = self.gap(lost, lost_min, ambiguous);
+        let gap = self.gap(lost, lost_min, skipped, ambiguous);
         self.advance(o, place, p.position, lost + 1, gap)
     }
 
-    fn gap(&self, lost: i64, lost_min: i64, ambiguous: bool) -> Step {
+    fn gap(&self, lost: i64, lost_min: i64, residue: i64, ambiguous: bool) -> Step {
         Step::Gap(Gap {
             lost: lost.unsigned_abs(),
             lost_min: lost_min.unsigned_abs(),
             ambiguous,
             from: self.highest + 1,
+            residue,
         })
     }
 

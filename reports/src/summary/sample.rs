@@ -15,6 +15,8 @@ pub(crate) fn finding(id: &str, code: &'static str) -> verify::Finding {
         first_packet: 12,
         first_ns: 1_700_000_000_123_456_000,
         since_ns: 1_700_000_000_123_456_000,
+        proven: 0,
+        residue: 0,
         last_ns: 1_700_000_001_000_000_000,
         text: "5 datagrams lost between 7 and 13 from 192.168.0.2".to_owned(),
         expected: "8".to_owned(),

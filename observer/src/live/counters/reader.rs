@@ -51,6 +51,7 @@ struct Nic {
 #[derive(Clone, Copy, Debug, Default)]
 struct NicTotals {
     dropped: Option<u64>,
+    unclear: Option<u64>,
     damaged: Option<u64>,
     carrier: Option<u64>,
 }
@@ -166,6 +167,7 @@ impl CounterReader {
             softnet_processed: sum(self.cpus.values().map(|[processed, _]| processed.total())),
             softnet_dropped: sum(self.cpus.values().map(|[_, dropped]| dropped.total())),
             nic_dropped: nics.dropped,
+            nic_unclear: nics.unclear,
             nic_damaged: nics.damaged,
             carrier_changes: nics.carrier,
         }
@@ -187,7 +189,8 @@ impl Nic {
     fn totals(&self) -> NicTotals {
         let overrun = self.fifo.total().max(self.over.total());
         NicTotals {
-            dropped: sum([self.dropped.total(), self.missed.total(), overrun]),
+            dropped: sum([self.missed.total(), overrun]),
+            unclear: self.dropped.total(),
             damaged: self.crc.total(),
             carrier: self.carrier.total(),
         }
@@ -198,6 +201,7 @@ impl NicTotals {
     fn plus(self, other: NicTotals) -> NicTotals {
         NicTotals {
             dropped: sum([self.dropped, other.dropped]),
+            unclear: sum([self.unclear, other.unclear]),
             damaged: sum([self.damaged, other.damaged]),
             carrier: sum([self.carrier, other.carrier]),
         }

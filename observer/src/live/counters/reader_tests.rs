@@ -30,8 +30,8 @@ impl Host {
         let folder = format!("sys/class/net/{name}");
         self.write(&format!("{folder}/flags"), &format!("{flags}\n"));
         self.write(&format!("{folder}/carrier_changes"), "4\n");
-        self.statistic(name, "rx_dropped", dropped);
-        for other in ["rx_missed_errors", "rx_fifo_errors", "rx_over_errors", "rx_crc_errors"] {
+        self.statistic(name, "rx_missed_errors", dropped);
+        for other in ["rx_dropped", "rx_fifo_errors", "rx_over_errors", "rx_crc_errors"] {
             self.statistic(name, other, 0);
         }
     }
@@ -57,6 +57,7 @@ fn zeroes() -> Counters {
         softnet_processed: Some(0),
         softnet_dropped: Some(0),
         nic_dropped: Some(0),
+        nic_unclear: Some(0),
         nic_damaged: Some(0),
         carrier_changes: Some(0),
     }
@@ -112,7 +113,8 @@ fn an_interface_counts_the_same_event_once() {
         host.statistic("eth0", name, value);
     }
     let counters = reader.read();
-    assert_eq!((counters.nic_dropped, counters.nic_damaged), (Some(321), Some(5)));
+    assert_eq!((counters.nic_dropped, counters.nic_damaged), (Some(320), Some(5)));
+    assert_eq!(counters.nic_unclear, Some(1));
 }
 
 #[test]
@@ -122,7 +124,7 @@ fn loopback_is_left_out_and_one_interface_can_be_chosen() {
     let mut readers = [None, Some("eth1"), Some("lo")].map(|interface| host.reader(interface));
     readers.iter_mut().for_each(|reader| assert_eq!(reader.read().nic_dropped, Some(0)));
     for (interface, dropped) in [("lo", 1_000), ("eth0", 30), ("eth1", 4)] {
-        host.statistic(interface, "rx_dropped", dropped);
+        host.statistic(interface, "rx_missed_errors", dropped);
     }
     let dropped = readers.each_mut().map(|reader| reader.read().nic_dropped);
     assert_eq!(dropped, [Some(34), Some(4), Some(1_000)]);
@@ -134,13 +136,13 @@ fn an_interface_that_goes_and_comes_back_neither_adds_nor_takes_what_it_had() {
     host.interface("eth1", "0x1003", 4_000);
     let mut reader = host.reader(None);
     reader.read();
-    host.statistic("eth1", "rx_dropped", 4_002);
+    host.statistic("eth1", "rx_missed_errors", 4_002);
     assert_eq!(reader.read().nic_dropped, Some(2));
     host.remove("sys/class/net/eth1");
     assert_eq!(reader.read().nic_dropped, Some(2));
     host.interface("eth1", "0x1003", 50);
     assert_eq!(reader.read().nic_dropped, Some(2));
-    host.statistic("eth1", "rx_dropped", 51);
+    host.statistic("eth1", "rx_missed_errors", 51);
     assert_eq!(reader.read().nic_dropped, Some(3));
 }
 
@@ -161,10 +163,10 @@ fn interfaces_that_come_and_go_leave_no_memory_behind() {
 #[test]
 fn a_reset_by_the_driver_is_no_loss_and_no_step_back() {
     let host = Host::new();
-    host.statistic("eth0", "rx_dropped", 900);
+    host.statistic("eth0", "rx_missed_errors", 900);
     let mut reader = host.reader(Some("eth0"));
     let first = reader.read();
-    host.statistic("eth0", "rx_dropped", 0);
+    host.statistic("eth0", "rx_missed_errors", 0);
     assert_eq!(reader.read().since(&first).nic_dropped, Some(0));
 }
 

@@ -1,7 +1,9 @@
-//! IP and UDP headers for a datagram that a socket handed over without them.
+//! Ethernet, IP and UDP headers for a datagram that a socket handed over without them.
 
 use crate::capture::LinkType;
+use pnet_datalink::MacAddr;
 use pnet_packet::Packet;
+use pnet_packet::ethernet::{EtherTypes, MutableEthernetPacket};
 use pnet_packet::ip::IpNextHeaderProtocols;
 use pnet_packet::ipv4::{self, MutableIpv4Packet};
 use pnet_packet::ipv6::MutableIpv6Packet;
@@ -9,18 +11,48 @@ use pnet_packet::udp::MutableUdpPacket;
 use std::net::IpAddr;
 use wireproof_protocols::Datagram;
 
-/// Headers go straight into a record: raw IP.
-pub(super) const LINK_TYPE: LinkType = LinkType::RAW;
+/// Records are Ethernet frames: a broadcast on the link shows nowhere else.
+pub(super) const LINK_TYPE: LinkType = LinkType::ETHERNET;
 /// Octets of the longest pair of headers.
-pub(super) const MOST: usize = V6 + UDP;
+pub(super) const MOST: usize = ETHERNET + V6 + UDP;
 
+const ETHERNET: usize = 14;
 const V4: usize = 20;
 const V6: usize = 40;
 const UDP: usize = 8;
 
 /// The headers in front of the payload. The UDP checksum is left out (0): the kernel has checked it, and a socket does
-/// not show it. The IP id is 0: a socket does not show it either.
+/// not show it. The IP id is 0 and the link addresses are made up (locally administered, or those of the group or the
+/// broadcast): a socket does not show them either.
 pub(super) fn of<'a>(d: &Datagram<'_>, room: &'a mut [u8; MOST]) -> &'a [u8] {
+    let (link, packet) = room.split_at_mut(ETHERNET);
+    if let Some(mut ethernet) = MutableEthernetPacket::new(link) {
+        ethernet.set_destination(link_address(d));
+        ethernet.set_source(MacAddr::new(2, 0, 0, 0, 0, 1));
+        ethernet.set_ethertype(if d.source.is_ipv4() { EtherTypes::Ipv4 } else { EtherTypes::Ipv6 });
+    }
+    let length = ETHERNET + ip(d, packet);
+    &room[..length]
+}
+
+/// Where the frame was addressed to, as far as the datagram shows it (RFC 1112 6.4, RFC 2464 7).
+fn link_address(d: &Datagram<'_>) -> MacAddr {
+    match d.destination.ip() {
+        _ if d.link.broadcast => MacAddr::broadcast(),
+        IpAddr::V4(to) if to.is_multicast() => {
+            let [_, b, c, d] = to.octets();
+            MacAddr::new(1, 0, 0x5e, b & 0x7f, c, d)
+        }
+        IpAddr::V6(to) if to.is_multicast() => {
+            let o = to.octets();
+            MacAddr::new(0x33, 0x33, o[12], o[13], o[14], o[15])
+        }
+        _ => MacAddr::new(2, 0, 0, 0, 0, 2),
+    }
+}
+
+/// IP and UDP headers; returns their length.
+fn ip(d: &Datagram<'_>, room: &mut [u8]) -> usize {
     let udp_length = u16::try_from(d.length as usize + UDP).unwrap_or(u16::MAX);
     let ttl = d.link.ttl.unwrap_or(64);
     let head = match (d.source.ip(), d.destination.ip()) {
@@ -56,7 +88,7 @@ pub(super) fn of<'a>(d: &Datagram<'_>, room: &'a mut [u8; MOST]) -> &'a [u8] {
         udp.set_destination(d.destination.port());
         udp.set_length(udp_length);
     }
-    &room[..head + UDP]
+    head + UDP
 }
 
 fn as_v6(address: IpAddr) -> std::net::Ipv6Addr {

@@ -131,8 +131,14 @@ struct Files {
     /// Octets, link type, stamp and length of a record whose comments may follow.
     held: Option<(u32, i64, u32, Vec<u8>)>,
     notes: Vec<String>,
-    interface: u32,
+    /// Link type of the records; drop evidence belongs to an interface of that type, as libpcap reads no file with two.
+    link_type: Option<LinkType>,
+    /// Drop evidence from before the first record, whose link type is not known yet.
+    early: Vec<(Timestamp, String)>,
 }
+
+/// Drop evidence kept for the first record; with more of it the file begins without one.
+const EARLY: usize = 256;
 
 impl Files {
     fn new(plan: RecordPlan) -> Self {
@@ -145,7 +151,8 @@ impl Files {
             done: Recorded::default(),
             held: None,
             notes: Vec::new(),
-            interface: 0,
+            link_type: None,
+            early: Vec::new(),
         }
     }
 
@@ -157,11 +164,8 @@ impl Files {
         };
         let file = File::create(&path)?;
         self.done.files.push(path);
-        let mut writer =
-            PcapngWriter::new(Counted { file, buffer: Vec::with_capacity(GATHERED), written: 0 })?;
-        // Evidence may come before the first record, and belongs to an interface.
-        self.interface = writer.interface(LinkType::RAW, 0)?;
-        self.writer = Some(writer);
+        let counted = Counted { file, buffer: Vec::with_capacity(GATHERED), written: 0 };
+        self.writer = Some(PcapngWriter::new(counted)?);
         (self.began, self.octets) = (Instant::now(), 0);
         self.discard_oldest();
         Ok(())
@@ -209,15 +213,32 @@ impl Files {
             }
             entry::DROPS => {
                 self.settle()?;
-                let told = body.get(8..).and_then(|text| std::str::from_utf8(text).ok());
-                if let (Some(text), Some(writer)) = (told, &mut self.writer) {
-                    let at = body.first_chunk().map_or(0, |stamp| i64::from_le_bytes(*stamp));
-                    writer.remark(self.interface, Timestamp(at), text)?;
+                let text = body.get(8..).and_then(|text| std::str::from_utf8(text).ok());
+                let stamp = body.first_chunk().map(|stamp| Timestamp(i64::from_le_bytes(*stamp)));
+                if let (Some(at), Some(text)) = (stamp, text) {
+                    self.evidence(at, text)?;
                 }
             }
             _ => self.notes.extend(std::str::from_utf8(body).map(str::to_owned)),
         }
         Ok(())
+    }
+
+    fn evidence(&mut self, at: Timestamp, text: &str) -> io::Result<()> {
+        if self.link_type.is_none() && self.early.len() < EARLY {
+            self.early.push((at, text.to_owned()));
+            return Ok(());
+        }
+        let link_type = *self.link_type.get_or_insert(LinkType::RAW);
+        let Some(writer) = &mut self.writer else { return Ok(()) };
+        let interface = writer.interface(link_type, 0)?;
+        writer.remark(interface, at, text)
+    }
+
+    /// The link type is known, or never will be: writes the evidence that waited for it.
+    fn linked(&mut self, link_type: LinkType) -> io::Result<()> {
+        self.link_type = Some(link_type);
+        std::mem::take(&mut self.early).iter().try_for_each(|(at, text)| self.evidence(*at, text))
     }
 
     fn hold(&mut self, body: &[u8]) {
@@ -232,15 +253,18 @@ impl Files {
 
     /// Writes the record that was held back, with the findings that came with it.
     fn settle(&mut self) -> io::Result<()> {
-        let (Some((link, at, length, octets)), Some(writer)) = (self.held.take(), &mut self.writer) else {
-            return Ok(());
-        };
+        let Some((link, at, length, octets)) = self.held.take() else { return Ok(()) };
+        let link_type = LinkType(u16::try_from(link).unwrap_or(0));
+        if self.link_type.is_none() {
+            self.linked(link_type)?;
+        }
+        let Some(writer) = &mut self.writer else { return Ok(()) };
         let comment = (!self.notes.is_empty()).then(|| self.notes.join("\n"));
         self.notes.clear();
         let record = Record {
             number: 0,
             at: Timestamp(at),
-            link_type: LinkType(u16::try_from(link).unwrap_or(0)),
+            link_type,
             interface: 0,
             snap_length: 0,
             data: &octets,
@@ -273,15 +297,24 @@ impl Files {
     }
 
     fn close(mut self) -> Recorded {
-        let last = self.settle();
+        let settled = self.settle();
+        let last = settled.and_then(|()| self.linked(self.link_type.unwrap_or(LinkType::RAW)));
         let closed = last.and_then(|()| match self.writer.take() {
-            Some(writer) => writer.finish().and_then(|counted| counted.file.sync_all()),
+            Some(writer) => writer.finish().and_then(|counted| synced(&counted.file)),
             None => Ok(()),
         });
         if let Err(error) = closed {
             self.failed(error);
         }
         self.done
+    }
+}
+
+/// Waits until the disk has it; pipes and devices have no disk behind them.
+fn synced(file: &File) -> io::Result<()> {
+    match file.sync_all() {
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+        outcome => outcome,
     }
 }
 
