@@ -8,6 +8,7 @@
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 use std::error::Error;
+use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use wireproof_encoders::{ArtNet, ArtNetConfig, Ddp, DdpConfig, Encoder, Sacn, SacnConfig};
 use wireproof_protocols::verify::{DropLayer, HostDrops, Options, Verifier};
@@ -19,6 +20,9 @@ const MINUTE: u64 = 3_600;
 const GROWTH: u64 = 10_000;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
+
+/// Encoder, octets of a frame, where the sequence number is, and its cycle and first value.
+type Output = (Box<dyn Encoder>, usize, usize, (u8, u8));
 
 /// One datagram of a frame: where it goes, its octets, and where its sequence number is.
 struct Slot {
@@ -86,15 +90,20 @@ fn main() -> Outcome<()> {
     let account = verifier.finish();
     let found: u64 = account.streams.iter().map(|s| s.sequence.lost).sum();
     let grown = late.saturating_sub(early);
-    println!(
+    let mut out = std::io::stdout().lock();
+    writeln!(
+        out,
         "{hours} h of simulated time, seed {seed}: {packet} datagrams, {} streams",
         account.streams.len()
-    );
-    println!("lost {lost}, found {found}, findings kept {}", account.findings.len());
+    )?;
+    writeln!(out, "lost {lost}, found {found}, findings kept {}", account.findings.len())?;
     if found.abs_diff(lost) * 50 > lost {
         return Err("more than 2 % of the losses were not counted, or too many".into());
     }
-    println!("memory: {early} kB after a minute, {late} kB at the end ({grown} kB more), peak {peak} kB");
+    writeln!(
+        out,
+        "memory: {early} kB after a minute, {late} kB at the end ({grown} kB more), peak {peak} kB"
+    )?;
     if grown >= GROWTH {
         return Err(format!("memory grew by {grown} kB, {GROWTH} kB are allowed").into());
     }
@@ -143,7 +152,7 @@ fn slots() -> Outcome<Vec<Slot>> {
     let ddp = Ddp::new(DdpConfig::new(to(4048)))?;
     let mut node = ArtNetConfig::new(to(6454));
     node.slots = 512;
-    let outputs: [(Box<dyn Encoder>, usize, usize, (u8, u8)); 3] = [
+    let outputs: [Output; 3] = [
         (Box::new(Sacn::new(sacn)?), 12 * 512, 111, (0, 0)),
         (Box::new(ddp), 8_640, 1, (15, 1)),
         (Box::new(ArtNet::new(node)?), 4 * 512, 12, (255, 1)),

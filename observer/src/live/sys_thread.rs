@@ -22,12 +22,20 @@ pub(super) fn apply(cpu: Option<usize>, realtime: Option<u8>) -> io::Result<()> 
             set
         };
         // SAFETY: 0 is the calling thread; the set lives and has the size stated.
-        checked(unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set) })?;
+        checked(unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set) })
+            .map_err(|e| io::Error::new(e.kind(), format!("it cannot be kept on CPU {cpu}: {e}")))?;
     }
     if let Some(priority) = realtime {
         let parameters = libc::sched_param { sched_priority: i32::from(priority) };
         // SAFETY: 0 is the calling thread; the parameters live through the call.
-        checked(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) })?;
+        checked(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) }).map_err(
+            |e| {
+                io::Error::new(
+                    e.kind(),
+                    format!("real-time priority takes CAP_SYS_NICE or an RLIMIT_RTPRIO: {e}"),
+                )
+            },
+        )?;
     }
     Ok(())
 }
