@@ -2,7 +2,8 @@
 //! nothing and joins no group unless asked.
 //!
 //! Waiting: as soon as one socket is readable the thread sleeps for one millisecond and then takes everything, when
-//! the buffer can hold the load that long; the kernel has stamped the datagrams already, and one wake-up serves many.
+//! the buffer can hold the load that long; the kernel has stamped the datagrams already, and one wake-up serves many. It
+//! does not sleep when it left datagrams behind for want of time.
 //!
 //! Order: within a round the datagrams of all sockets are handed over by stamp; those stamped after the round began
 //! wait for the next round, because another socket may still receive an earlier one. So steps back between sockets are
@@ -48,6 +49,8 @@ pub struct UdpSource {
     lanes: Vec<Lane>,
     set: PollSet,
     gathers: bool,
+    /// The last round was full, so that more is there already.
+    behind: bool,
     /// What went wrong behind datagrams that were handed over; told by the next poll.
     failure: Option<io::Error>,
     info: SourceInfo,
@@ -80,7 +83,7 @@ impl UdpSource {
         let slots = (SLOTS / sockets.len().max(1)).clamp(8, MOST_SLOTS);
         let lanes: Vec<_> = sockets.into_iter().map(|bound| Lane::new(bound, slots)).collect();
         let set = PollSet::new(lanes.iter().map(Lane::fd));
-        Ok(UdpSource { lanes, set, gathers, failure: None, info, budget })
+        Ok(UdpSource { lanes, set, gathers, behind: false, failure: None, info, budget })
     }
 
     /// Address and port of each socket, ports as the system chose them.
@@ -161,6 +164,7 @@ impl UdpSource {
                 }
             }
         }
+        self.behind = steps >= ROUND;
         handed
     }
 }
@@ -174,7 +178,7 @@ impl Source for UdpSource {
         if !holds_some && self.set.wait(wait)? == 0 {
             return Ok(0);
         }
-        let gathers = self.gathers && wait >= GATHER;
+        let gathers = self.gathers && !self.behind && wait >= GATHER;
         if gathers {
             thread::sleep(GATHER);
         }
