@@ -37,6 +37,8 @@ const UNTOUCHED: u32 = 212_992;
 const STALLS: [u64; 5] = [150, 225, 240, 250, 269];
 /// Length of a run with stalls, and when they come.
 const STALLED: (u64, [u64; 3]) = (6, [1_500, 3_000, 4_500]);
+/// Stalls shorter than this may meet only thirteen frames of sACN, which an untouched buffer holds, ms.
+const HOLD_SACN: u64 = 234;
 /// An untouched buffer holds 92 datagrams of 1,450 octets (2,304 octets charged for each), so 15 whole frames of six:
 /// a stall of 250 ms and more may meet a sixteenth. Of the smaller sACN datagrams it holds 166, 13 frames of twelve
 /// (217 ms), so that sACN is lost first.
@@ -298,6 +300,7 @@ fn stalled(buffer: Option<u32>, name: &str, ms: u64) -> Outcome<Line> {
     let others = missing - tally.missing[2];
     let (rule, holds) = match (buffer, ms) {
         (None, _) | (_, 150) => ("loses nothing", missing == 0),
+        _ if gap < HOLD_SACN => ("may lose sACN, called the observer's own", others == 0),
         _ if gap < HOLD_OTHERS => ("loses sACN only, called the observer's own", missing > 0 && others == 0),
         _ => (
             "held up beyond 250 ms: sACN first, then the others, all the observer's own",

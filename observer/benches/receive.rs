@@ -2,9 +2,9 @@
 //!
 //! `cargo bench -p wireproof --features libpcap --bench receive [-- ARM…] [--seconds N] [--short N] [--buffer MIB]`
 //!
-//! Arms: `full` (4,096 universes x 60 a second, ours), `busy` (61,440 datagrams a second while both CPUs are busy,
-//! ours and a `recv_from` with an untouched buffer), `cost` (CPU time a datagram at four rates, ours beside others);
-//! without one, all three. A run is repeated, at most twice, when the host was disturbed: time stolen by the machine
+//! Arms: `full` (4,096 universes x 60 a second, ours, the socket also with a real-time receive thread), `busy` (61,440
+//! datagrams a second while both CPUs are busy, ours and a `recv_from` with an untouched buffer), `cost` (CPU time a
+//! datagram at four rates, ours beside others); without one, all three. A run is repeated, at most twice, when the host was disturbed: time stolen by the machine
 //! below or taken by other processes beyond the limits of `load/host.rs`; and, in `full` and `busy`, when the sender
 //! was late beyond [`LATE_LIMIT`]. Every run is printed.
 
@@ -42,6 +42,10 @@ const RECEIVERS: [&str; 7] = ["ring-count", "ring", "socket-count", "socket", "s
 const PLAIN_BUFFER: u64 = 8 << 20;
 /// Time for what is under way to arrive.
 const TAIL: Duration = Duration::from_millis(500);
+/// Scheduling priority of the sender under SCHED_FIFO: it stands for other machines, so nothing here delays it.
+const SENDER_PRIORITY: &str = "10";
+/// Scheduling priority of a receive thread that runs before everything else (`--realtime`).
+const REALTIME: u8 = 20;
 /// CPU of the receiver, and of the sender.
 const CPUS: [usize; 2] = [0, 1];
 
@@ -53,8 +57,13 @@ fn main() -> Outcome<ExitCode> {
             let load = (universes.parse()?, seconds.parse()?, *how == "gso");
             send(load, cpu.parse().ok(), priority.parse()?)?;
         }
-        ["receive", name, buffer, rate, cpu] => {
-            let settings = Settings { buffer: buffer.parse()?, rate: rate.parse()?, cpu: cpu.parse().ok() };
+        ["receive", name, buffer, rate, cpu, realtime] => {
+            let settings = Settings {
+                buffer: buffer.parse()?,
+                rate: rate.parse()?,
+                cpu: cpu.parse().ok(),
+                realtime: realtime.parse().ok().filter(|priority| *priority > 0),
+            };
             run(name, settings)?;
         }
         ["spin", cpu] => spin(cpu.parse()?)?,
@@ -110,7 +119,7 @@ struct Asked {
 }
 
 fn asked(words: &[&str]) -> Outcome<Asked> {
-    let mut asked = Asked { arms: Vec::new(), seconds: 30, short: 8, buffer: 128 << 20 };
+    let mut asked = Asked { arms: Vec::new(), seconds: 30, short: 8, buffer: 256 << 20 };
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or("a number is missing").map(|v| v.parse::<u32>());
@@ -153,8 +162,10 @@ struct Trial {
     universes: u16,
     seconds: u32,
     buffer: u64,
-    /// Both CPUs are busy; the sender, which stands for other machines, runs before everything else.
+    /// Both CPUs are busy.
     busy: bool,
+    /// Scheduling priority of the receive thread under SCHED_FIFO; 0 leaves it a thread like others.
+    realtime: u8,
 }
 
 /// What came of it.
@@ -200,17 +211,18 @@ fn attempt(wire: &Wire, trial: Trial) -> Outcome<Ran> {
     let text = |value: u64| value.to_string();
     let [near, far] = CPUS.map(|cpu| if trial.busy { "-".to_owned() } else { cpu.to_string() });
     let rate = u64::from(trial.universes) * u64::from(sacn::RATE);
-    let settings = [trial.receiver.to_owned(), text(trial.buffer), text(rate), near];
+    let realtime = text(trial.realtime.into());
+    let settings = [trial.receiver.to_owned(), text(trial.buffer), text(rate), near, realtime];
     let mut receiver = Role::start(&wire.near, "receive", &settings)?;
     receiver.line()?;
     let spinners = if trial.busy { &CPUS[..] } else { &[] };
     let spinners: Vec<_> =
         spinners.iter().map(|cpu| Role::start("", "spin", &[cpu.to_string()])).collect::<Result<_, _>>()?;
     let before = Usage::now();
-    let priority = text(if trial.busy { 10 } else { 0 });
     // Only the highest rate is beyond what a core sends one by one.
     let how = if trial.universes > 1_024 { "gso" } else { "each" }.to_owned();
-    let sending = [text(trial.universes.into()), text(trial.seconds.into()), far, priority, how];
+    let sending =
+        [text(trial.universes.into()), text(trial.seconds.into()), far, SENDER_PRIORITY.to_owned(), how];
     let sender = Role::start(&wire.far, "send", &sending)?.end()?;
     let others = Usage::now().since(&before);
     thread::sleep(TAIL);
@@ -243,7 +255,7 @@ fn undisturbed(wire: &Wire, trial: Trial, print: impl Fn(&Ran, &str) -> io::Resu
 fn heading(text: &str) -> io::Result<()> {
     say(format_args!("\n{text}"))?;
     say(format_args!(
-        "{:<8} {:>9} {:>9} {:>9} {:>8} {:>9} {:>8} {:>8} {:>9} {:>7} {:>8} {:>8} {:>8}",
+        "{:<9} {:>9} {:>9} {:>9} {:>8} {:>9} {:>8} {:>8} {:>9} {:>7} {:>8} {:>8} {:>8}",
         "receiver",
         "sent",
         "rate/s",
@@ -263,7 +275,7 @@ fn heading(text: &str) -> io::Result<()> {
 fn row(name: &str, ran: &Ran, word: &str) -> io::Result<()> {
     let said = |key| number(&ran.receiver, key);
     say(format_args!(
-        "{name:<8} {:>9} {:>9.0} {:>9} {:>8} {:>9.3} {:>8} {:>8} {:>9.3} {:>7} {:>8.1} {:>8.1} {:>8.2}{word}",
+        "{name:<9} {:>9} {:>9.0} {:>9} {:>8} {:>9.3} {:>8} {:>8} {:>9.3} {:>7} {:>8.1} {:>8.1} {:>8.2}{word}",
         ran.sent(),
         ran.rate(),
         ran.received(),
@@ -278,7 +290,7 @@ fn row(name: &str, ran: &Ran, word: &str) -> io::Result<()> {
         ran.others.steal
     ))?;
     say(format_args!(
-        "         sender {:.2} us a datagram; others {:.0} % of a core; RcvbufErrors {}, backlog drops {}; {}",
+        "          sender {:.2} us a datagram; others {:.0} % of a core; RcvbufErrors {}, backlog drops {}; {}",
         number(&ran.sender, "cpu_ns") as f64 / 1e3 / ran.sent().max(1) as f64,
         ran.others.foreign,
         said("rcvbuf_errors"),
@@ -304,10 +316,11 @@ fn lost_none(ran: &Ran, universes: u16) -> bool {
 fn full(wire: &Wire, asked: &Asked) -> Outcome<u32> {
     heading("4,096 universes x 60 a second through the whole observe path")?;
     let mut failed = 0;
-    for receiver in ["ring", "socket"] {
-        let trial =
-            Trial { receiver, universes: 4_096, seconds: asked.seconds, buffer: asked.buffer, busy: false };
-        let ran = undisturbed(wire, trial, |ran, word| row(receiver, ran, word))?;
+    for (receiver, realtime) in [("ring", 0), ("socket", 0), ("socket", REALTIME)] {
+        let (seconds, buffer) = (asked.seconds, asked.buffer);
+        let trial = Trial { receiver, universes: 4_096, seconds, buffer, busy: false, realtime };
+        let name = if realtime > 0 { format!("{receiver} rt") } else { receiver.to_owned() };
+        let ran = undisturbed(wire, trial, |ran, word| row(&name, ran, word))?;
         failed += judge("0 lost; seen + dropped = sent", lost_none(&ran, trial.universes))?;
         failed += judge("the sender kept its deadlines", !ran.is_late())?;
     }
@@ -321,7 +334,8 @@ fn busy(wire: &Wire, asked: &Asked) -> Outcome<u32> {
     for receiver in ["ring", "socket", "std"] {
         let is_ours = receiver != "std";
         let buffer = if is_ours { asked.buffer } else { 0 };
-        let trial = Trial { receiver, universes: 1_024, seconds: asked.seconds, buffer, busy: true };
+        let trial =
+            Trial { receiver, universes: 1_024, seconds: asked.seconds, buffer, busy: true, realtime: 0 };
         let ran = undisturbed(wire, trial, |ran, word| row(receiver, ran, word))?;
         failed += match is_ours {
             true => judge("0 lost; seen + dropped = sent", lost_none(&ran, trial.universes))?,
@@ -344,7 +358,7 @@ fn cost(wire: &Wire, asked: &Asked) -> Outcome<u32> {
         for (receiver, costs) in receivers.iter().copied().zip(&mut costs) {
             let is_plain = ["std", "tokio"].contains(&receiver);
             let buffer = if is_plain { PLAIN_BUFFER } else { asked.buffer };
-            let trial = Trial { receiver, universes, seconds: asked.short, buffer, busy: false };
+            let trial = Trial { receiver, universes, seconds: asked.short, buffer, busy: false, realtime: 0 };
             let ran = measured(wire, trial)?;
             costs[column] = ran.cost();
         }

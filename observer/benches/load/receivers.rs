@@ -14,6 +14,7 @@ use std::thread;
 use std::time::Duration;
 use wireproof::live::conduct::{Run, conduct};
 use wireproof::live::quiet::Quiet;
+use wireproof::live::receive::Manner;
 use wireproof::live::ring::RingSource;
 use wireproof::live::source::{Layer, Seen, Source, SourceCounters, SourceInfo};
 use wireproof::live::tap::{TapFilter, TapOptions};
@@ -47,6 +48,8 @@ pub(crate) struct Settings {
     pub(crate) rate: u32,
     /// CPU to stay on; none where everything competes.
     pub(crate) cpu: Option<usize>,
+    /// Scheduling priority of our receive thread under SCHED_FIFO.
+    pub(crate) realtime: Option<u8>,
 }
 
 /// What came of it.
@@ -64,8 +67,8 @@ pub(crate) fn run(name: &str, settings: Settings) -> Outcome<()> {
     settings.cpu.map_or(Ok(()), stay_on)?;
     let (snmp, softnet) = (udp_counter("RcvbufErrors"), backlog_drops());
     let result = match name {
-        "ring" => full(ring(settings)?, true)?,
-        "socket" => full(socket(settings)?, false)?,
+        "ring" => full(ring(settings)?, true, settings.realtime)?,
+        "socket" => full(socket(settings)?, false, settings.realtime)?,
         "ring-count" => counting(ring(settings)?, true)?,
         "socket-count" => counting(socket(settings)?, false)?,
         "std" => std_receiver(settings)?,
@@ -128,12 +131,14 @@ fn until_told() -> Arc<AtomicBool> {
 }
 
 /// The whole observe path.
-fn full(source: Box<dyn Source>, is_tap: bool) -> Outcome<Figures> {
+fn full(source: Box<dyn Source>, is_tap: bool, realtime: Option<u8>) -> Outcome<Figures> {
     let quiet = is_tap.then(|| Quiet::hold(&[PORT]));
     let note = source.info().notes.join(" ");
     let meter = Arc::new(Meter::default());
     let metered = Metered { inner: source, meter: Arc::clone(&meter), begun: false };
-    let run = Run { interface: Some(INTERFACE.to_owned()), interrupted: until_told(), ..Run::default() };
+    let manner = Manner { realtime, ..Manner::default() };
+    let interface = Some(INTERFACE.to_owned());
+    let run = Run { interface, interrupted: until_told(), manner, ..Run::default() };
     let growth = watch_memory(&run.interrupted);
     say(format_args!("ready"))?;
     let observed = conduct(vec![Box::new(metered)], Options::default(), &run, &mut |_| {})?;
