@@ -264,3 +264,28 @@ fn chunked(number: u8, chunk: u32, content: u8) -> Vec<u8> {
     octets.extend([content; 480]);
     octets
 }
+
+#[test]
+fn a_mass_loss_has_an_owner_to_the_last_datagram_although_few_of_its_episodes_are_listed() {
+    let universes = 40u16;
+    let mut w = Wire::sacn();
+    let mut told = 0;
+    for frame in 0..2_000i64 {
+        let missing = frame > 40 && frame % 20 == 7;
+        for universe in 1..=universes {
+            if !missing {
+                w.send(&Data { universe, ..Data::numbered(frame as u8) }.octets());
+            }
+        }
+        if missing {
+            told += u64::from(universes);
+            w.verifier.on_drops(drops(DropLayer::Socket, frame + 1, universes.into()));
+        }
+        w.wait(FRAME);
+    }
+    let a = w.finish();
+    let sum = |of: fn(&Owners) -> u64| a.streams.iter().map(|s| of(&s.owners)).sum::<u64>();
+    let lost: u64 = a.streams.iter().map(|s| s.sequence.lost).sum();
+    assert!(found(&a, "SEQ-LOST").len() < 2_100 && lost > 3_900, "more losses than are listed: {lost}");
+    assert_eq!((lost, sum(|o| o.observer), sum(|o| o.unknown), a.observer.socket), (told, told, 0, told));
+}

@@ -2,7 +2,7 @@
 
 use super::account::Owners;
 use super::findings::{FRAMES_MAX, Place as At};
-use super::flow::{Episode, Flow};
+use super::flow::{Episode, Flow, Unlisted};
 use super::observation::Observation;
 use super::rules;
 use super::sequence::{Gap, Lane};
@@ -142,6 +142,8 @@ fn report(flow: &mut Flow, e: &Episode, shared: &mut Shared) {
         frames.dedup();
         frames.truncate(FRAMES_MAX);
         f.frames = frames;
+    } else {
+        unlisted(flow, e);
     }
     let dest = if flow.model.is_some_and(|m| m.per_destination) { e.lane } else { 0 };
     let output = if flow.chunked() { flow.chunks.get(dest).map(|c| c.output) } else { flow.output };
@@ -151,6 +153,15 @@ fn report(flow: &mut Flow, e: &Episode, shared: &mut Shared) {
         shared.outputs[output].tear(*frame, flow.index, *end, e.place);
         flow.tear(*frame);
     }
+}
+
+/// There are more findings than are kept: the loss is counted to its stream alone.
+fn unlisted(flow: &mut Flow, e: &Episode) {
+    let (from, to) = (e.since.min(e.place.1), e.last_stamp);
+    let before = flow.cold.unlisted.unwrap_or(Unlisted { window: (from, to), unknown: 0 });
+    let window = (before.window.0.min(from), before.window.1.max(to));
+    let unknown = before.unknown.saturating_add(e.lost.saturating_sub(e.wire));
+    flow.cold.unlisted = Some(Unlisted { window, unknown });
 }
 
 fn datagrams(n: u64) -> String {

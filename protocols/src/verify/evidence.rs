@@ -3,10 +3,11 @@
 //! Each counted drop is a budget that losses of its time draw on, so that no drop explains two losses. What a socket
 //! or ring counted is placed between two datagrams; what other counters say is known to a sampling interval only.
 
-use super::account::{Finding, ObserverLoss, Owners};
+use super::account::{ObserverLoss, Owners};
 use super::findings::Place;
-use super::flow::Flow;
+use super::flow::{Flow, Unlisted};
 use super::model::Unit;
+use super::tap::TapEvidence;
 use super::{Verifier, rules};
 use crate::attribution::{Evidence, STALL_LIMIT, Split, split};
 use crate::time::MS;
@@ -205,25 +206,29 @@ impl Verifier {
         let run = last.zip(first).map_or(1, |(last, first)| last.saturating_sub(first));
         self.evidence.net = self.evidence.total.socket.saturating_sub(self.evidence.total.checksum);
         self.settle_by_counters();
+        let no_counter = self.options.no_drop_counter;
         let mut spoiled: Vec<(i64, i64)> = Vec::new();
         // Exact places first: what a socket counted between two datagrams is not spent on a loss beside it.
         for exact in [true, false] {
             for f in self.shared.findings.losses() {
                 let Some(flow) = f.stream.and_then(|s| self.flows.get_mut(s)) else { continue };
-                let port = port_of(flow);
-                let unknown = f.owners.map_or(0, |o| o.unknown);
-                let seen = self.tap.as_ref().filter(|_| !exact).and_then(|t| t.seen(flow, f, unknown));
-                let asked = Asked { port, exact, no_counter: self.options.no_drop_counter, tap: seen, run };
-                let s = owners(f, &asked, &mut self.evidence);
+                let Some(of) = &mut f.owners else { continue };
+                let loss =
+                    Loss { window: (f.since_ns, f.last_ns), missing: of.unknown, exact, no_counter, run };
+                let s = owners(flow, &loss, self.tap.as_ref(), &mut self.evidence);
                 if s.observer + s.ambiguous > 0 {
-                    spoiled.push((f.since_ns, f.last_ns));
+                    spoiled.push(loss.window);
                     f.tainted = true;
                 }
-                let of = &mut flow.cold.owners;
-                of.observer += s.observer;
-                of.wire += s.corrupt;
-                of.unknown = of.unknown.saturating_sub(s.observer + s.corrupt);
+                give(of, s);
+                give(&mut flow.cold.owners, s);
             }
+        }
+        for flow in &mut self.flows {
+            let Some(Unlisted { window, unknown: missing }) = flow.cold.unlisted else { continue };
+            let loss = Loss { window, missing, exact: false, no_counter, run };
+            let s = owners(flow, &loss, self.tap.as_ref(), &mut self.evidence);
+            give(&mut flow.cold.owners, s);
         }
         self.shared.findings.taint(|from, to| spoiled.iter().any(|(a, b)| from <= *b && to >= *a));
         self.observer_lost();
@@ -249,14 +254,15 @@ impl Verifier {
     }
 }
 
-/// What is asked of one loss.
-struct Asked {
-    port: u16,
-    /// Only what is placed between two datagrams.
+/// A loss whose owners are asked for.
+struct Loss {
+    /// Stamp of the last datagram before it and of the first one after it.
+    window: (i64, i64),
+    /// Datagrams whose owner is not known yet.
+    missing: u64,
+    /// Only what is placed between two datagrams is asked.
     exact: bool,
     no_counter: bool,
-    /// How many of the missing datagrams the tap saw, and how many frames it dropped.
-    tap: Option<(u64, u64)>,
     /// Length of the run, ns.
     run: i64,
 }
@@ -265,39 +271,49 @@ fn port_of(flow: &Flow) -> u16 {
     flow.destinations.first().map_or(0, |d| d.address.port())
 }
 
-/// Splits what is still unknown of one loss.
-fn owners(f: &mut Finding, asked: &Asked, host: &mut HostEvidence) -> Split {
-    let (window, port) = ((f.since_ns, f.last_ns), asked.port);
-    let Some(owners) = f.owners.as_mut().filter(|o| o.unknown > 0) else { return Split::default() };
-    let missing = owners.unknown;
-    let placed = if asked.exact { window } else { wide(window) };
+/// Gives the shares of a split to their owners.
+fn give(of: &mut Owners, s: Split) {
+    of.observer = of.observer.saturating_add(s.observer);
+    of.wire = of.wire.saturating_add(s.corrupt);
+    of.unknown = of.unknown.saturating_sub(s.observer + s.corrupt);
+}
+
+/// Splits a loss of a stream and takes what it explains off the counters.
+fn owners(flow: &Flow, loss: &Loss, tap: Option<&TapEvidence>, host: &mut HostEvidence) -> Split {
+    let Loss { window, missing, exact, .. } = *loss;
+    if missing == 0 {
+        return Split::default();
+    }
+    let port = port_of(flow);
+    let tap = tap.filter(|_| !exact).and_then(|tap| tap.seen(flow, window, missing));
+    let placed = if exact { window } else { wide(window) };
     let [socket, ring] = [DropLayer::Socket, DropLayer::Ring].map(|layer| host.left(layer, port, placed));
     let drops = socket.saturating_add(ring);
-    let sampled = |layer| if asked.exact { 0 } else { host.left(layer, port, wide(window)) };
+    let sampled = |layer| if exact { 0 } else { host.left(layer, port, wide(window)) };
     // Beyond what all sockets together really overflowed, a drop is a wrong checksum wherever it was counted.
     let checksum = host.left(DropLayer::Checksum, port, wide(window));
     let checksum = checksum.max(socket.saturating_sub(host.net)).min(socket);
     let (nic, softnet) = (sampled(DropLayer::Nic), sampled(DropLayer::Softnet));
     let evidence = Evidence {
         missing,
-        socket_drops: (asked.exact || !asked.no_counter || drops > 0).then_some(drops),
+        socket_drops: (exact || !loss.no_counter || drops > 0).then_some(drops),
         checksum_errors: checksum,
-        tap_seen: asked.tap.map(|(seen, _)| seen),
-        tap_drops: asked.tap.map(|(_, dropped)| dropped),
+        tap_seen: tap.map(|(seen, _)| seen),
+        tap_drops: tap.map(|(_, dropped)| dropped),
         nic_drops: nic,
         softnet_drops: softnet,
         loop_gap_ns: host.stall(window),
         ..Evidence::default()
     };
     let mut s = split(&evidence);
-    if !asked.exact && host.is_unclear(s.upstream, port, window, asked.run) {
+    if !exact && host.is_unclear(s.upstream, port, window, loss.run) {
         s.ambiguous += std::mem::take(&mut s.upstream);
     }
     let by_socket = s.observer.min(socket - checksum);
     let by_ring = (s.observer - by_socket).min(ring);
     let by_host = s.observer - by_socket - by_ring;
     // Seen by the tap, counted by nobody: lost between the interface and this program.
-    let by_path = by_host.min(asked.tap.map_or(0, |(seen, _)| seen));
+    let by_path = by_host.min(tap.map_or(0, |(seen, _)| seen));
     let by_host = by_host - by_path;
     let by_nic = by_host.min(nic);
     let by_softnet = (by_host - by_nic).min(softnet);
@@ -311,9 +327,6 @@ fn owners(f: &mut Finding, asked: &Asked, host: &mut HostEvidence) -> Split {
     host.total.softnet += by_softnet;
     host.total.undelivered += by_path;
     host.total.stalled += by_host - by_nic - by_softnet;
-    owners.observer += s.observer;
-    owners.wire += s.corrupt;
-    owners.unknown -= s.observer + s.corrupt;
     s
 }
 

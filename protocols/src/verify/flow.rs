@@ -81,6 +81,15 @@ pub(crate) struct Destination {
     pub seen: bool,
 }
 
+/// Losses that no finding lists, because there were too many of them: together, with the time they lie in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Unlisted {
+    /// Stamp of the last datagram before the first of them, and of the first one after the last.
+    pub window: (i64, i64),
+    /// Datagrams whose owner is not known yet.
+    pub unknown: u64,
+}
+
 /// A loss that may still be mended by a late datagram.
 #[derive(Clone, Debug)]
 pub(crate) struct Episode {
@@ -180,6 +189,7 @@ pub(crate) struct Cold {
     /// A wrap from 255 to 1 that is a loss of one or a habit, with the frame and the time before it.
     pub zero_wrap: Option<(Observation, Gap, Option<i64>, i64)>,
     pub unnumbered: u64,
+    pub unlisted: Option<Unlisted>,
     pub shared_told: bool,
 }
 
@@ -257,6 +267,7 @@ impl Flow {
                 edge: 0,
                 zero_wrap: None,
                 unnumbered: 0,
+                unlisted: None,
                 shared_told: false,
             }),
         }
