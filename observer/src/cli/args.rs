@@ -68,22 +68,13 @@ pub(super) fn format_parser() -> impl TypedValueParser<Value = Format> {
         .try_map(|name| Format::from_name(&name).ok_or("not a format"))
 }
 
+/// What `analyze` and `observe` share: what a run is judged by, and how its summary is written.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  wireproof analyze show.pcapng.gz
-  tcpdump -i eth1 -c 5000 -w - udp | wireproof analyze - --rig rig.toml --format json -o show.json
-
-Several files are one run in the given order. WIREPROOF_FORMAT, WIREPROOF_COLOR, WIREPROOF_STRICT and
-WIREPROOF_RIG stand in for the options; below them ./wireproof.toml, then the user's config.toml.")]
-pub(super) struct AnalyzeArgs {
-    /// Captures: pcap or pcapng, plain or packed with gzip or zstd; - is standard input
-    #[arg(required = true, value_name = "FILE")]
-    pub(super) files: Vec<PathBuf>,
-    /// Output format [default: table]
+pub(super) struct ReportArgs {
+    /// Output format of the summary [default: table]
     #[arg(long, value_parser = format_parser(), env = "WIREPROOF_FORMAT", hide_env = true)]
     pub(super) format: Option<Format>,
-    /// Write here instead of standard output; - is standard output
+    /// Write the summary here instead of standard output; - is standard output
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,
     /// Verify against the outputs this file declares
@@ -96,12 +87,28 @@ pub(super) struct AnalyzeArgs {
     /// Exit with 0 whatever the verdict; errors keep their codes
     #[arg(long)]
     pub(super) exit_zero: bool,
-    /// Replace addresses, CIDs and names by placeholders
+    /// Replace addresses, CIDs and names by placeholders in the summary
     #[arg(long)]
     pub(super) anonymize: bool,
     /// Colour of the table [default: auto]
     #[arg(long, value_name = "WHEN", env = "WIREPROOF_COLOR", hide_env = true)]
     pub(super) color: Option<Color>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  wireproof analyze show.pcapng.gz
+  tcpdump -i eth1 -c 5000 -w - udp | wireproof analyze - --rig rig.toml --format json -o show.json
+
+Several files are one run in the given order. WIREPROOF_FORMAT, WIREPROOF_COLOR, WIREPROOF_STRICT and
+WIREPROOF_RIG stand in for the options; below them ./wireproof.toml, then the user's config.toml.")]
+pub(super) struct AnalyzeArgs {
+    /// Captures: pcap or pcapng, plain or packed with gzip or zstd; - is standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub(super) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(super) report: ReportArgs,
 }
 
 #[derive(Debug, Args)]
@@ -139,9 +146,6 @@ pub(super) struct ObserveArgs {
     /// Join on this interface
     #[arg(long, value_name = "IF", requires = "join")]
     pub(super) join_on: Option<String>,
-    /// Verify against the outputs this file declares
-    #[arg(long, value_name = "FILE", env = "WIREPROOF_RIG", hide_env = true)]
-    pub(super) rig: Option<PathBuf>,
     /// End after this long, such as 90s or 10min
     #[arg(long, value_name = "TIME", value_parser = super::quantity::time)]
     pub(super) duration: Option<Duration>,
@@ -183,28 +187,11 @@ pub(super) struct ObserveArgs {
     #[arg(long, value_name = "PRIORITY", num_args = 0..=1, default_missing_value = "20",
           value_parser = clap::value_parser!(u8).range(1..=99))]
     pub(super) realtime: Option<u8>,
-    /// Output format of the summary [default: table]
-    #[arg(long, value_parser = format_parser(), env = "WIREPROOF_FORMAT", hide_env = true)]
-    pub(super) format: Option<Format>,
-    /// Write the summary here instead of standard output; - is standard output
-    #[arg(short, long, value_name = "FILE")]
-    pub(super) output: Option<PathBuf>,
-    /// Raise warnings to violations
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true",
-          value_parser = clap::builder::BoolishValueParser::new(), env = "WIREPROOF_STRICT", hide_env = true)]
-    pub(super) strict: Option<bool>,
-    /// Exit with 0 whatever the verdict; errors keep their codes
-    #[arg(long)]
-    pub(super) exit_zero: bool,
-    /// Replace addresses, CIDs and names by placeholders in the summary
-    #[arg(long)]
-    pub(super) anonymize: bool,
     /// Say nothing while the run goes on
     #[arg(short, long)]
     pub(super) quiet: bool,
-    /// Colour of the table [default: auto]
-    #[arg(long, value_name = "WHEN", env = "WIREPROOF_COLOR", hide_env = true)]
-    pub(super) color: Option<Color>,
+    #[command(flatten)]
+    pub(super) report: ReportArgs,
 }
 
 #[derive(Debug, Args)]

@@ -1,6 +1,6 @@
 //! Settings: command line over environment over `./wireproof.toml` over the user's file over defaults.
 
-use super::args::Color;
+use super::args::{Color, ReportArgs};
 use super::failure::Failure;
 use clap::ValueEnum;
 use serde::Deserialize;
@@ -17,15 +17,6 @@ pub(super) struct Settings {
     pub(super) format: Format,
     pub(super) color: Color,
     pub(super) strict: bool,
-    pub(super) rig: Option<PathBuf>,
-}
-
-/// What was given on the command line, or in the environment.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Given {
-    pub(super) format: Option<Format>,
-    pub(super) color: Option<Color>,
-    pub(super) strict: Option<bool>,
     pub(super) rig: Option<PathBuf>,
 }
 
@@ -49,14 +40,14 @@ struct Layer {
 
 impl Settings {
     /// Settles every option; clap has already put the environment below the command line.
-    pub(super) fn resolve(args: Given) -> Result<Settings, Failure> {
+    pub(super) fn resolve(args: &ReportArgs) -> Result<Settings, Failure> {
         let local = layer(Path::new("wireproof.toml"))?;
         let user = user_file().map(|path| layer(&path)).transpose()?.unwrap_or_default();
         Ok(Settings {
             format: args.format.or(local.format).or(user.format).unwrap_or(Format::Table),
             color: args.color.or(local.color).or(user.color).unwrap_or(Color::Auto),
             strict: args.strict.or(local.strict).or(user.strict).unwrap_or(false),
-            rig: args.rig.or(local.rig).or(user.rig),
+            rig: args.rig.clone().or(local.rig).or(user.rig),
         })
     }
 

@@ -12,6 +12,7 @@ mod live_view;
 mod observe;
 mod output;
 mod quantity;
+mod report;
 mod selftest;
 mod slice;
 mod stall;

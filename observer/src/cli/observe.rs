@@ -1,10 +1,10 @@
 //! `wireproof observe`: live traffic in, a summary out, the verdict as exit code.
 
 use super::args::ObserveArgs;
-use super::config::{Given, Settings};
+use super::config::Settings;
 use super::failure::Failure;
 use super::live_view::View;
-use super::{config, output, say, stall};
+use super::{config, output, report, say, stall};
 use crate::live::conduct::{Observed, Run, RunError, conduct};
 use crate::live::drain::{DrainPlan, DrainStatus, DrainUrl};
 use crate::live::multicast::Joins;
@@ -24,17 +24,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use wireproof_protocols::registry::DECODERS;
 use wireproof_protocols::verify::Options;
-use wireproof_reports::{Drain, Format, Mask, Source, Style, Summary, render};
+use wireproof_reports::{Drain, Source, Summary};
 
 /// Time between two pictures on a terminal, and between two lines elsewhere.
 const PICTURES: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(10)];
 
 /// Runs the verb.
 pub(super) fn run(args: &ObserveArgs) -> Result<u8, Failure> {
-    let target = args.output.as_deref();
     check(args)?;
-    let given = Given { format: args.format, color: args.color, strict: args.strict, rig: args.rig.clone() };
-    let settings = Settings::resolve(given)?;
+    let settings = Settings::resolve(&args.report)?;
     let rig = settings.rig.as_deref().map(rig_file::load).transpose()?;
     let no_drop_counter = !cfg!(target_os = "linux");
     let options = Options { rig, strict: settings.strict, no_drop_counter };
@@ -72,12 +70,12 @@ pub(super) fn run(args: &ObserveArgs) -> Result<u8, Failure> {
     let mut view = View::new(is_terminal, args.quiet, config::width());
     let observed = conduct(sources, options, &run, &mut |event| view.show(&event))?;
     view.clear();
-    report(args, &settings, observed, target)
+    finish(args, &settings, observed)
 }
 
 /// Refuses a summary that would take the place of the capture file.
 fn check(args: &ObserveArgs) -> Result<(), Failure> {
-    let (Some(record), Some(summary)) = (&args.write, output::file(args.output.as_deref())) else {
+    let (Some(record), Some(summary)) = (&args.write, output::file(args.report.output.as_deref())) else {
         return Ok(());
     };
     let whole = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
@@ -88,24 +86,13 @@ fn check(args: &ObserveArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-fn report(
-    args: &ObserveArgs,
-    settings: &Settings,
-    observed: Observed,
-    target: Option<&Path>,
-) -> Result<u8, Failure> {
+fn finish(args: &ObserveArgs, settings: &Settings, observed: Observed) -> Result<u8, Failure> {
     let mut summary =
         Summary::of_run(&observed.account, source(&observed), observed.observer.clone(), observed.cut_short);
     summary.drains = observed.drains.iter().map(drained).collect();
-    if args.anonymize {
-        Mask::new().apply(&mut summary);
-    }
-    let to_file = output::file(target).is_some();
-    let color = settings.format == Format::Table && !to_file && settings.colored();
-    let style = Style { color, width: config::width() };
-    output::write(target, |out| Ok(render(&summary, settings.format, style, out)?))?;
-    if to_file {
-        say(&format!("{}: {}", summary.verdict().word(), summary.reason));
+    report::write(&args.report, settings, &mut summary)?;
+    if !args.quiet {
+        missed(&observed).iter().for_each(|line| say(line));
     }
     if let Some(error) = observed.recorded.and_then(|r| r.failed) {
         let path = args.write.as_ref().map_or_else(String::new, |p| p.display().to_string());
@@ -115,7 +102,24 @@ fn report(
     if let Some(error) = observed.failed {
         return Err(Failure::io(&format!("the run ended early: {error}"), "see `wireproof doctor`"));
     }
-    Ok(if args.exit_zero { 0 } else { summary.verdict().exit_code() })
+    Ok(report::exit_code(&args.report, &summary))
+}
+
+/// What a watcher of the run did not get to see of it; nothing of it is missing in the summary.
+fn missed(observed: &Observed) -> Vec<String> {
+    let mut lines = Vec::new();
+    if observed.untold > 0 {
+        lines.push(format!(
+            "{} findings came too fast to be shown while the run went on; the summary has them",
+            observed.untold
+        ));
+    }
+    if let Some(skipped) = observed.drain_totals.map(|d| d.skipped).filter(|n| *n > 0) {
+        lines.push(format!(
+            "{skipped} downloads were skipped because the one before still ran: give --drain-every more time"
+        ));
+    }
+    lines
 }
 
 fn drained(span: &crate::live::drain::DrainSpan) -> Drain {

@@ -83,6 +83,8 @@ pub struct Observed {
     pub drains: Vec<DrainSpan>,
     /// What became of the downloads due.
     pub drain_totals: Option<DrainTotals>,
+    /// Findings that could not be shown while the run went on; the account has them.
+    pub untold: u64,
     /// Capture files.
     pub recorded: Option<Recorded>,
 }
@@ -326,7 +328,7 @@ impl Channels {
 
 /// The account of what was received.
 fn close(received: Received, tap: Option<TapEvidence>, writing: Option<Writing>, run: &Run) -> Observed {
-    let Received { mut verifier, sources, health, packets, failed, record, .. } = received;
+    let Received { mut verifier, sources, health, packets, untold, failed, record } = received;
     let left_out = record.map_or(0, |feed| feed.finish());
     let recorded = writing.map(Writing::join);
     let unwritten = recorded.as_ref().map_or(0, |r| r.unwritten);
@@ -355,6 +357,7 @@ fn close(received: Received, tap: Option<TapEvidence>, writing: Option<Writing>,
         failed: failed.map(|error| error.to_string()),
         drains: Vec::new(),
         drain_totals: None,
+        untold,
         recorded,
     }
 }

@@ -18,8 +18,6 @@ pub struct Health {
     until_look: u32,
     /// Longest time between the ends of two rounds, less the time asked to wait, ns.
     pub loop_gap_max: u64,
-    /// Rounds.
-    pub rounds: u64,
 }
 
 impl Default for Health {
@@ -30,14 +28,13 @@ impl Default for Health {
             (0..9).for_each(|digit| h.saturating_record(10u64.pow(digit + 2)));
             h.reset();
         }
-        Health { delay, delay_max: 0, now: Timestamp(0), until_look: 0, loop_gap_max: 0, rounds: 0 }
+        Health { delay, delay_max: 0, now: Timestamp(0), until_look: 0, loop_gap_max: 0 }
     }
 }
 
 impl Health {
     /// A round begins: the clock has to be looked at again.
     pub fn round(&mut self) {
-        self.rounds += 1;
         self.until_look = 0;
     }
 

@@ -90,7 +90,9 @@ struct Loop {
     health: Health,
     packets: u64,
     untold: u64,
+    /// Drops announced, and drops that the sources' counters said when last read.
     lost: u64,
+    counted: u64,
     /// Capture time of the newest datagram by local port.
     newest: Vec<(u16, Timestamp)>,
     latest: Timestamp,
@@ -112,6 +114,7 @@ pub fn receive(
         packets: 0,
         untold: 0,
         lost: 0,
+        counted: 0,
         newest: Vec::with_capacity(PORTS_KEPT),
         latest: now(),
         pending: 0,
@@ -240,14 +243,11 @@ impl Loop {
     /// Drops between what came before on the port and now.
     fn dropped(&mut self, layer: Layer, port: Option<u16>, to: Timestamp) {
         let known = self.newest.iter().find(|(p, _)| Some(*p) == port).map(|(_, at)| *at);
-        let (layer, port) = match layer {
-            Layer::Socket => (DropLayer::Socket, port),
-            Layer::Ring => (DropLayer::Ring, None),
-        };
         // A ring drops whatever port it is for.
+        let port = port.filter(|_| layer == Layer::Socket);
         let from = if port.is_some() { known.unwrap_or(to) } else { self.latest };
         let count = std::mem::take(&mut self.pending);
-        self.evidence(HostDrops { layer, port, from: from.min(to), to, count });
+        self.evidence(HostDrops { layer: layer.into(), port, from: from.min(to), to, count });
     }
 
     fn evidence(&mut self, drops: HostDrops) {
@@ -298,12 +298,12 @@ impl Loop {
         }
     }
 
-    /// Readings of the sources: what was dropped and not announced yet stays where it is until it is.
+    /// Reads the counters of the sources, which learn by it when their drops happened. What was dropped and not
+    /// announced yet stays where it is until it is, but is shown at once.
     fn count(&mut self, sources: &mut [Box<dyn Source>]) {
-        for source in sources {
-            // A counter that cannot be read now is read again; the last reading closes the account.
-            let _ = source.counters();
-        }
+        // A counter that cannot be read now is read again; the last reading closes the account.
+        let dropped = sources.iter_mut().filter_map(|source| source.counters().ok()).map(|c| c.dropped);
+        self.counted = dropped.fold(0, u64::saturating_add);
     }
 
     fn hand_over(&mut self) {
@@ -312,7 +312,7 @@ impl Loop {
         }
         if let Ok(mut progress) = self.links.asked.try_recv() {
             self.verifier.progress(&mut progress);
-            let _ = self.links.answered.try_send((progress, self.lost, self.health.loop_gap_max));
+            let _ = self.links.answered.try_send((progress, self.lost.max(self.counted), self.health.loop_gap_max));
         }
         if let Some(record) = &mut self.links.record {
             record.tick();
@@ -342,13 +342,9 @@ impl Loop {
     }
 
     fn dropped_last(&mut self, layer: Layer, to: Timestamp) {
-        let layer = match layer {
-            Layer::Socket => DropLayer::Socket,
-            Layer::Ring => DropLayer::Ring,
-        };
         let from = self.newest.iter().map(|(_, at)| *at).min().unwrap_or(to).min(to);
         let count = std::mem::take(&mut self.pending);
-        self.evidence(HostDrops { layer, port: None, from, to, count });
+        self.evidence(HostDrops { layer: layer.into(), port: None, from, to, count });
     }
 }
 

@@ -49,7 +49,7 @@ pub struct RecordFeed {
 impl RecordFeed {
     pub(super) fn new(empty: Receiver<Vec<u8>>, full: Sender<Vec<u8>>) -> Self {
         RecordFeed {
-            block: Vec::with_capacity(BLOCK),
+            block: write::block(),
             empty,
             full,
             flushed: Instant::now(),

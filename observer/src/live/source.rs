@@ -3,6 +3,7 @@
 use crate::capture::Record;
 use std::io;
 use std::time::Duration;
+use wireproof_protocols::verify::DropLayer;
 use wireproof_protocols::{Datagram, Timestamp};
 
 /// What a source hands over, in order of arrival.
@@ -26,6 +27,15 @@ pub enum Layer {
     Socket,
     /// Packet ring or libpcap buffer.
     Ring,
+}
+
+impl From<Layer> for DropLayer {
+    fn from(layer: Layer) -> Self {
+        match layer {
+            Layer::Socket => DropLayer::Socket,
+            Layer::Ring => DropLayer::Ring,
+        }
+    }
 }
 
 /// Counters of a source, all counted since it was opened.

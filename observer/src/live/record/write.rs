@@ -48,6 +48,13 @@ pub struct Writing {
     thread: JoinHandle<Recorded>,
 }
 
+/// An empty block whose pages are there: zeros alone would be mapped when the receive loop first writes to them.
+pub(super) fn block() -> Vec<u8> {
+    let mut block = vec![1; BLOCK];
+    block.clear();
+    block
+}
+
 impl Writing {
     /// Opens the first file and starts the thread.
     ///
@@ -57,10 +64,7 @@ impl Writing {
         let (give, take) = bounded::<Vec<u8>>(BLOCKS);
         let (full, filled) = bounded::<Vec<u8>>(BLOCKS + 1);
         for _ in 1..BLOCKS {
-            let mut block = vec![0; BLOCK];
-            // Its pages are touched here, not in the receive loop.
-            block.clear();
-            let _ = give.try_send(block);
+            let _ = give.try_send(block());
         }
         let mut files = Files::new(plan);
         files.open()?;
