@@ -1,6 +1,5 @@
 //! The packet ring allocates nothing once it is open: not for datagrams, not for drops, not for idle polls.
 
-#![allow(unsafe_code, reason = "a counting allocator implements GlobalAlloc, which is an unsafe trait")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests count as tests")]
 #![allow(clippy::print_stdout, reason = "what is skipped is said")]
 #![allow(dead_code, reason = "the helpers serve several test programs")]
@@ -9,43 +8,14 @@ mod live_support;
 
 use live_support::cases::options;
 use live_support::{isolated, numbered, sender};
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::time::Duration;
 use wireproof::live::ring::RingSource;
 use wireproof::live::source::{Seen, Source};
 use wireproof::live::tap::TapOptions;
 
-/// The system allocator, counting what each thread asks of it.
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-// SAFETY: every call is passed on to the system allocator unchanged; counting touches a thread-local cell that
-// needs no allocation. Growing goes through `alloc`, as the trait does by default.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller keeps the contract of `alloc`.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, old: *mut u8, layout: Layout) {
-        // SAFETY: the caller keeps the contract of `dealloc`.
-        unsafe { System.dealloc(old, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
 /// Allocations while `work` runs on this thread.
 fn counted(work: impl FnOnce()) -> u64 {
-    let before = ALLOCATIONS.with(Cell::get);
-    work();
-    ALLOCATIONS.with(Cell::get) - before
+    allocation_counter::measure(work).count_total
 }
 
 #[test]

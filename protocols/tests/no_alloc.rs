@@ -1,6 +1,5 @@
 //! Decoding allocates nothing once the fault list exists, whatever the datagram.
 
-#![allow(unsafe_code, reason = "a counting allocator implements GlobalAlloc, which is an unsafe trait")]
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -9,63 +8,14 @@
 )]
 #![allow(clippy::disallowed_methods, reason = "tests read golden files")]
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use wireproof_protocols::registry::{self, DECODERS};
 use wireproof_protocols::{Datagram, Faults};
 
-/// The system allocator, counting what each thread asks of it.
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-fn count() {
-    let _ = ALLOCATIONS.try_with(|n| n.set(n.get() + 1));
-}
-
-// SAFETY: every call is passed on to the system allocator unchanged; counting touches a thread-local cell that
-// needs no allocation.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count();
-        // SAFETY: the caller keeps the contract of `alloc`.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        count();
-        // SAFETY: the caller keeps the contract of `alloc_zeroed`.
-        unsafe { System.alloc_zeroed(layout) }
-    }
-
-    unsafe fn realloc(&self, old: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count();
-        // SAFETY: the caller keeps the contract of `realloc`.
-        unsafe { System.realloc(old, layout, size) }
-    }
-
-    unsafe fn dealloc(&self, old: *mut u8, layout: Layout) {
-        // SAFETY: the caller keeps the contract of `dealloc`.
-        unsafe { System.dealloc(old, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-fn allocations() -> u64 {
-    ALLOCATIONS.with(Cell::get)
-}
-
 /// Allocations while `work` runs on this thread.
 fn counted(work: impl FnOnce()) -> u64 {
-    let before = allocations();
-    work();
-    allocations() - before
+    allocation_counter::measure(work).count_total
 }
 
 fn unhex(text: &str) -> Vec<u8> {

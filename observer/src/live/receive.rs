@@ -312,7 +312,11 @@ impl Loop {
         }
         if let Ok(mut progress) = self.links.asked.try_recv() {
             self.verifier.progress(&mut progress);
-            let _ = self.links.answered.try_send((progress, self.lost.max(self.counted), self.health.loop_gap_max));
+            let _ = self.links.answered.try_send((
+                progress,
+                self.lost.max(self.counted),
+                self.health.loop_gap_max,
+            ));
         }
         if let Some(record) = &mut self.links.record {
             record.tick();

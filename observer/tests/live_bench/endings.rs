@@ -2,7 +2,6 @@
 
 use super::{Bench, Observe, WIREPROOF};
 use std::path::PathBuf;
-use std::thread;
 use std::time::{Duration, Instant};
 
 const RING: [&str; 2] = ["-i", "near"];
@@ -13,9 +12,10 @@ fn an_interface_that_goes_down_and_up_is_told_and_the_run_goes_on() {
     let Some(bench) = Bench::new(test) else { return };
     let mut run = bench.observe(&[&RING[..], &["-w", "show.pcapng"]].concat());
     let sender = bench.sender(&["--ddp", "0", "--seconds", "2"]);
-    thread::sleep(Duration::from_millis(600));
+    bench.until_received(400);
     bench.ip_near("link set near down");
-    thread::sleep(Duration::from_millis(300));
+    run.until("OBS-LINK: near was down");
+    bench.until_refused(200);
     bench.ip_near("link set near up");
     sender.done();
     assert!(run.is_running(), "{}", run.talk());
@@ -39,8 +39,8 @@ fn an_interface_that_is_removed_ends_the_run_and_keeps_what_was_seen() {
     let test = "an_interface_that_is_removed_ends_the_run_and_keeps_what_was_seen";
     let Some(bench) = Bench::new(test) else { return };
     let run = bench.observe(&[&RING[..], &["-w", "show.pcapng"]].concat());
-    bench.send(&["--ddp", "0", "--seconds", "0.8"]);
-    thread::sleep(Duration::from_millis(50));
+    let truth = bench.send(&["--ddp", "0", "--seconds", "0.8"]);
+    bench.until_written("show.pcapng", truth.streams().iter().map(|s| truth.octets(s)).sum());
     bench.ip_near("link del near");
     let live = run.end();
     live.exits(6);

@@ -14,7 +14,8 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// The command under test.
@@ -201,7 +202,33 @@ impl Bench {
 
     /// Packets the observer's interface has transmitted.
     pub(crate) fn transmitted(&self) -> u64 {
-        self.read("/sys/class/net/near/statistics/tx_packets").trim().parse().unwrap()
+        self.counted("tx_packets")
+    }
+
+    fn counted(&self, counter: &str) -> u64 {
+        self.read(&format!("/sys/class/net/near/statistics/{counter}")).trim().parse().unwrap()
+    }
+
+    /// Waits until this many more packets have come in at the observer's interface.
+    pub(crate) fn until_received(&self, more: u64) {
+        let before = self.counted("rx_packets");
+        until("packets received", || self.counted("rx_packets") >= before + more);
+    }
+
+    /// Waits until the sender's interface has refused this many more packets, the other end being down.
+    pub(crate) fn until_refused(&self, more: u64) {
+        let refused = || {
+            let output = self.far("cat").arg("/sys/class/net/far/statistics/tx_dropped").output().unwrap();
+            String::from_utf8(output.stdout).unwrap().trim().parse::<u64>().unwrap()
+        };
+        let before = refused();
+        until("packets refused", || refused() >= before + more);
+    }
+
+    /// Waits until a file in the bench's folder holds this many octets.
+    pub(crate) fn until_written(&self, name: &str, octets: u64) {
+        let length = || std::fs::metadata(self.path(name)).map_or(0, |m| m.len());
+        until("octets written", || length() >= octets);
     }
 }
 
@@ -215,6 +242,15 @@ impl Drop for Bench {
 }
 
 /// Runs a command line without quotes; an error is what it said.
+/// Waits for something that another process brings about.
+fn until(what: &str, mut is_there: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !is_there() {
+        assert!(start.elapsed() < PATIENCE, "{what}: waited in vain");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
 fn tried(line: &str) -> Result<(), String> {
     run(&line.split_whitespace().collect::<Vec<_>>())
 }

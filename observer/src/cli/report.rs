@@ -1,0 +1,28 @@
+//! The end of a run, live or from files: its summary goes out, the verdict becomes the exit code.
+
+use super::args::ReportArgs;
+use super::config::Settings;
+use super::failure::Failure;
+use super::{config, output, say};
+use wireproof_reports::{Format, Mask, Style, Summary, render};
+
+/// Writes the summary where it was asked for; one that goes to a file is said in one line, too.
+pub(super) fn write(args: &ReportArgs, settings: &Settings, summary: &mut Summary) -> Result<(), Failure> {
+    if args.anonymize {
+        Mask::new().apply(summary);
+    }
+    let target = args.output.as_deref();
+    let to_file = output::file(target).is_some();
+    let color = settings.format == Format::Table && !to_file && settings.colored();
+    let style = Style { color, width: config::width() };
+    output::write(target, |out| Ok(render(summary, settings.format, style, out)?))?;
+    if to_file {
+        say(&format!("{}: {}", summary.verdict().word(), summary.reason));
+    }
+    Ok(())
+}
+
+/// The verdict's exit code, unless only the data was wanted.
+pub(super) fn exit_code(args: &ReportArgs, summary: &Summary) -> u8 {
+    if args.exit_zero { 0 } else { summary.verdict().exit_code() }
+}
