@@ -18,6 +18,7 @@ mod flow;
 mod judge;
 mod leap;
 mod model;
+mod noted;
 mod observation;
 mod output;
 mod progress;
@@ -32,6 +33,7 @@ mod tap;
 
 pub use account::*;
 pub use evidence::{DropLayer, HostDrops};
+pub use noted::{Noted, Remark};
 pub use progress::{Progress, StreamProgress};
 pub use sequence::sacn_accepts;
 pub use tap::TapEvidence;
@@ -148,7 +150,7 @@ impl Verifier {
         } else if let Some(last) = self.blind.last_mut() {
             last.from = last.from.min(from.0);
             last.to = last.to.max(to.0);
-            last.dropped += dropped;
+            last.dropped = last.dropped.saturating_add(dropped);
         }
     }
 
