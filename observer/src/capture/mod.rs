@@ -18,6 +18,7 @@ mod pcapng;
 mod reassembly;
 mod record;
 mod tally;
+mod tape;
 mod udp;
 mod window;
 mod writer;
@@ -32,9 +33,9 @@ pub use writer::PcapngWriter;
 use std::collections::BTreeMap;
 use wireproof_protocols::verify::HostDrops;
 use wireproof_protocols::{Arrival, Datagram, Timestamp};
+use wireproof_reports::tape::Event;
 
 /// What a capture yields, in file order.
-#[derive(Debug)]
 pub enum Item<'a> {
     /// A whole UDP datagram.
     Datagram(Arrival, Datagram<'a>),
@@ -51,6 +52,8 @@ pub enum Item<'a> {
     },
     /// Drop evidence that a live observer wrote into its capture.
     Drops(HostDrops),
+    /// A datagram, or a stretch of other traffic, from a tape.
+    Taped(Event<'a>),
 }
 
 /// What is known of a capture file after the pass.

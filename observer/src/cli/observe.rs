@@ -15,7 +15,7 @@ use crate::live::ring::RingSource;
 use crate::live::source::Source as LiveSource;
 use crate::live::tap::{BUFFER_BYTES, TapFilter, TapOptions};
 use crate::live::udp::{UdpOptions, UdpSource};
-use crate::{outfile, rig_file};
+use crate::rig_file;
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
 use std::path::Path;
@@ -56,6 +56,7 @@ pub(super) fn run(args: &ObserveArgs) -> Result<u8, Failure> {
     let run = Run {
         duration: args.duration,
         record: args.write.clone().map(|path| RecordPlan { path, rotation: args.rotate, keep: args.keep }),
+        tape: args.tape.clone(),
         drain,
         manner: Manner { fail_fast: args.fail_fast, realtime: args.realtime, cpu: args.cpu },
         interface: args.interface.first().filter(|_| args.interface.len() == 1).cloned(),
@@ -75,15 +76,22 @@ pub(super) fn run(args: &ObserveArgs) -> Result<u8, Failure> {
     report(args, &settings, observed, target)
 }
 
-/// Refuses a summary that would take the place of the capture file.
+/// Refuses outputs that would take each other's place.
 fn check(args: &ObserveArgs) -> Result<(), Failure> {
-    let (Some(record), Some(summary)) = (&args.write, output::file(args.output.as_deref())) else {
-        return Ok(());
-    };
-    let whole = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    if whole(record) == whole(summary) || outfile::same_file(record, summary) {
-        let what = format!("-w and -o are both {}", summary.display());
-        return Err(Failure::usage(&what, "give one of them another name"));
+    let files = [
+        ("-w", args.write.as_deref()),
+        ("--tape", args.tape.as_deref()),
+        ("-o", output::file(args.output.as_deref())),
+    ];
+    for (i, (one, a)) in files.iter().enumerate() {
+        for (two, b) in files.iter().skip(i + 1) {
+            if let (Some(a), Some(b)) = (a, b)
+                && output::same(a, b)
+            {
+                let what = format!("{one} and {two} are both {}", b.display());
+                return Err(Failure::usage(&what, "give one of them another name"));
+            }
+        }
     }
     Ok(())
 }
@@ -107,8 +115,13 @@ fn report(
     if to_file {
         say(&format!("{}: {}", summary.verdict().word(), summary.reason));
     }
-    if let Some(error) = observed.recorded.and_then(|r| r.failed) {
-        let path = args.write.as_ref().map_or_else(String::new, |p| p.display().to_string());
+    let failed = [
+        (&args.write, observed.recorded.and_then(|r| r.failed)),
+        (&args.tape, observed.taped.and_then(|t| t.failed)),
+    ];
+    for (path, error) in failed {
+        let Some(error) = error else { continue };
+        let path = path.as_ref().map_or_else(String::new, |p| p.display().to_string());
         let what = format!("{path}: writing ended early ({error}); what was written before can be read");
         return Err(Failure::io(&what, "make room on the disk"));
     }

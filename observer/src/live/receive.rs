@@ -7,6 +7,7 @@
 use super::health::Health;
 use super::record::RecordFeed;
 use super::source::{Layer, Seen, Source};
+use super::tape::TapeFeed;
 use crossbeam_channel::{Receiver, Sender};
 use std::io;
 use std::sync::Arc;
@@ -52,6 +53,8 @@ pub struct Links {
     pub told: Sender<Told>,
     /// Where records go, when they are kept.
     pub record: Option<RecordFeed>,
+    /// Where the tape goes, when there is one.
+    pub tape: Option<TapeFeed>,
 }
 
 /// How the loop is run.
@@ -81,6 +84,8 @@ pub struct Received {
     pub failed: Option<io::Error>,
     /// What is left of the record's hand-over, to be closed.
     pub record: Option<RecordFeed>,
+    /// The same of the tape.
+    pub tape: Option<TapeFeed>,
 }
 
 struct Loop {
@@ -118,7 +123,7 @@ pub fn receive(
     };
     let failed = l.rounds(&mut sources);
     l.close(&mut sources);
-    let record = l.links.record.take();
+    let (record, tape) = (l.links.record.take(), l.links.tape.take());
     Received {
         verifier: l.verifier,
         sources,
@@ -127,6 +132,7 @@ pub fn receive(
         untold: l.untold,
         failed,
         record,
+        tape,
     }
 }
 
@@ -212,7 +218,10 @@ impl Loop {
                 self.came(port, at);
                 let before = self.verifier.findings_so_far();
                 let arrival = Arrival { at, packet: self.packets };
-                self.verifier.on_datagram(arrival, &datagram);
+                let noted = self.verifier.on_datagram_noted(arrival, &datagram);
+                if let Some(tape) = &mut self.links.tape {
+                    tape.datagram(arrival, &datagram, noted.as_ref(), &self.verifier);
+                }
                 if let Some(record) = &mut self.links.record {
                     record.datagram(at, &datagram);
                 }
@@ -226,7 +235,11 @@ impl Loop {
                     self.dropped(layer, None, at);
                 }
                 self.latest = self.latest.max(at);
-                self.verifier.on_packet(Arrival { at, packet: self.packets });
+                let arrival = Arrival { at, packet: self.packets };
+                self.verifier.on_packet(arrival);
+                if let Some(tape) = &mut self.links.tape {
+                    tape.other(arrival, false);
+                }
             }
             Seen::Frame(record) => {
                 if let Some(feed) = &mut self.links.record {
@@ -257,6 +270,9 @@ impl Loop {
         self.verifier.on_drops(drops);
         if let Some(record) = &mut self.links.record {
             record.evidence(&drops);
+        }
+        if let Some(tape) = &mut self.links.tape {
+            tape.evidence(&drops);
         }
     }
 
@@ -316,6 +332,9 @@ impl Loop {
         }
         if let Some(record) = &mut self.links.record {
             record.tick();
+        }
+        if let Some(tape) = &mut self.links.tape {
+            tape.tick();
         }
     }
 

@@ -241,7 +241,7 @@ impl Teller {
             }
             Item::Packet(arrival) => each(Seen::Packet(arrival.at)),
             // Only files say this; a tap has its counters.
-            Item::Blind { .. } | Item::Drops(_) => {}
+            Item::Blind { .. } | Item::Drops(_) | Item::Taped(_) => {}
         }
     }
 }

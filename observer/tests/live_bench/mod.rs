@@ -7,6 +7,7 @@ mod endings;
 pub(crate) mod process;
 mod silence;
 pub(crate) mod summary;
+mod tape;
 
 use process::Finished;
 pub(crate) use process::Observe;
