@@ -7,6 +7,7 @@ mod endings;
 pub(crate) mod process;
 mod silence;
 pub(crate) mod summary;
+mod tap;
 mod tape;
 
 use process::Finished;
@@ -176,6 +177,11 @@ impl Bench {
     /// Runs `ip` in the observer's namespace.
     pub(crate) fn ip_near(&self, arguments: &str) {
         tried(&format!("ip -n {} {arguments}", self.near)).unwrap();
+    }
+
+    /// The same where the kernel may refuse it.
+    fn try_ip_near(&self, arguments: &str) -> Result<(), String> {
+        tried(&format!("ip -n {} {arguments}", self.near))
     }
 
     /// Runs `ip` in the sender's namespace.
