@@ -24,6 +24,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use wireproof_protocols::registry::DECODERS;
 use wireproof_protocols::verify::Options;
+use wireproof_reports::summary::Fragments;
 use wireproof_reports::{Drain, Format, Mask, Source, Style, Summary, render};
 
 /// Time between two pictures on a terminal, and between two lines elsewhere.
@@ -151,6 +152,7 @@ fn drained(span: &crate::live::drain::DrainSpan) -> Drain {
 fn source(observed: &Observed) -> Source {
     let first = observed.sources.first();
     let names: Vec<&str> = observed.sources.iter().map(|s| s.name.as_str()).collect();
+    let (seen, reassembled, incomplete) = observed.fragments;
     let mut link_types = BTreeMap::new();
     for link_type in observed.sources.iter().filter_map(|s| s.link_type) {
         // One source has one link type; several are not told apart by packet.
@@ -162,6 +164,7 @@ fn source(observed: &Observed) -> Source {
         timestamps: first.map_or("kernel", |s| s.timestamps).to_owned(),
         packets: observed.packets,
         link_types,
+        fragments: Fragments { seen, reassembled, incomplete },
         ..Source::default()
     }
 }

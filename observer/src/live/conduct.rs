@@ -79,6 +79,8 @@ pub struct Observed {
     pub sources: Vec<SourceInfo>,
     /// Datagrams and frames seen.
     pub packets: u64,
+    /// IP fragments of all sources that show them: seen, datagrams put together, datagrams that stayed incomplete.
+    pub fragments: (u64, u64, u64),
     /// True when the run had a length and ended before it.
     pub cut_short: bool,
     /// Why it ended early, if it did.
@@ -360,6 +362,8 @@ fn close(
     if let Some(tap) = tap {
         verifier.on_tap(tap);
     }
+    let fragments = sources.iter().filter_map(|s| s.fragments());
+    let fragments = fragments.fold((0, 0, 0), |a, b| (a.0 + b.0, a.1 + b.1, a.2 + b.2));
     let sources: Vec<SourceInfo> = sources.into_iter().map(|s| s.info().clone()).collect();
     let account = verifier.finish();
     let layers = Layers { queue: left_out + unwritten + taped_less, ..Layers::default() };
@@ -375,6 +379,7 @@ fn close(
         observer,
         sources,
         packets,
+        fragments,
         cut_short: false,
         failed: failed.map(|error| error.to_string()),
         drains: Vec::new(),

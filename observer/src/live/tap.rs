@@ -212,6 +212,11 @@ impl Teller {
         self.frames = true;
     }
 
+    /// See [`super::source::Source::fragments`].
+    pub(super) fn fragments(&self) -> (u64, u64, u64) {
+        self.dissector.fragments()
+    }
+
     /// True when frames are handed over.
     #[inline]
     pub(super) fn shows_frames(&self) -> bool {
