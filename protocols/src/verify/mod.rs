@@ -8,6 +8,7 @@ mod arrive;
 mod cadence;
 mod chunks;
 mod clock;
+mod coincidence;
 mod conflict;
 mod content;
 mod episodes;
