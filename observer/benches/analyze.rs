@@ -103,6 +103,7 @@ fn analyze(path: &Path) -> Outcome<Account> {
         Item::Packet(arrival) => verifier.on_packet(arrival),
         Item::Blind { from, to, dropped } => verifier.on_blind(from, to, dropped),
         Item::Drops(drops) => verifier.on_drops(drops),
+        Item::ClockStep(by) => verifier.on_clock_step(by),
         Item::Taped(_) => {}
     })?;
     Ok(verifier.finish())

@@ -60,6 +60,10 @@ fn feed(verifier: &mut Verifier, item: Item<'_>, base: u64, tape: &mut Option<Ta
             verifier.on_drops(drops);
             tape.iter_mut().for_each(|tape| tape.drops(&drops));
         }
+        (Item::ClockStep(by), tape) => {
+            verifier.on_clock_step(by);
+            tape.iter_mut().for_each(|tape| tape.clock_step(by));
+        }
         (Item::Taped(event), _) => replay(verifier, event, counted),
     }
 }
@@ -75,6 +79,7 @@ fn replay(verifier: &mut Verifier, event: Event<'_>, counted: impl Fn(Arrival) -
             verifier.on_others(datagrams);
         }
         Event::Drops(drops) => verifier.on_drops(drops),
+        Event::ClockStep(by) => verifier.on_clock_step(by),
         Event::Blind { from, to, count } => verifier.on_blind(from, to, count),
     }
 }

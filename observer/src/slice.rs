@@ -162,6 +162,7 @@ fn run(input: &Path, options: &Options) -> Result<(Account, Vec<Blind>), SliceEr
                 blinds.push(Blind { from: host.from, to: host.to, dropped: host.count, host: Some(host) });
             }
         }
+        Item::ClockStep(by) => verifier.on_clock_step(by),
         Item::Taped(_) => taped = true,
     })?;
     if taped {

@@ -57,6 +57,12 @@ impl Taping {
         self.encoder.blind(from, to, dropped, &mut self.slots);
     }
 
+    /// The clock of the stamps was set by so many nanoseconds.
+    pub fn clock_step(&mut self, by: i64) {
+        self.file.begin(0);
+        self.encoder.clock_step(by, &mut self.slots);
+    }
+
     /// Drop evidence.
     pub fn drops(&mut self, drops: &HostDrops) {
         self.file.begin(drops.from.0);

@@ -26,6 +26,7 @@ mod writer;
 pub use dissect::Dissector;
 pub use error::CaptureError;
 pub use evidence::comment as drops_comment;
+pub use evidence::step_comment;
 pub use open::{read_path, read_records, read_records_path, read_stream};
 pub use record::{LinkType, RECORD_MAX, Record};
 pub use writer::PcapngWriter;
@@ -52,6 +53,8 @@ pub enum Item<'a> {
     },
     /// Drop evidence that a live observer wrote into its capture.
     Drops(HostDrops),
+    /// A live observer noticed that the clock of the stamps was set by so many nanoseconds.
+    ClockStep(i64),
     /// A datagram, or a stretch of other traffic, from a tape.
     Taped(Event<'a>),
 }

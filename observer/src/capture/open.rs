@@ -88,6 +88,7 @@ fn dissected(
         Entry::Record(record) => each(dissector.dissect(&record)),
         Entry::Blind { from, to, dropped } => each(Item::Blind { from, to, dropped }),
         Entry::Drops(drops) => each(Item::Drops(drops)),
+        Entry::ClockStep(by) => each(Item::ClockStep(by)),
         Entry::Taped(event) => each(Item::Taped(event)),
     })?;
     report.fragments = dissector.fragments();

@@ -87,6 +87,8 @@ pub(super) enum Entry<'a> {
     Blind { from: Timestamp, to: Timestamp, dropped: u64 },
     /// What a live observer wrote of its own counters.
     Drops(HostDrops),
+    /// The clock of the stamps was set, in ns.
+    ClockStep(i64),
     /// What a tape holds instead of a record.
     Taped(Event<'a>),
 }

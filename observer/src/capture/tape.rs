@@ -17,6 +17,7 @@ pub(super) fn walk(
     let mut each = |event: Event<'_>| match event {
         Event::Blind { from, to, count } => on(Entry::Blind { from, to, dropped: count }),
         Event::Drops(drops) => on(Entry::Drops(drops)),
+        Event::ClockStep(by) => on(Entry::ClockStep(by)),
         event => on(Entry::Taped(event)),
     };
     while window.require(1) > 0 {

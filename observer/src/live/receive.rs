@@ -4,7 +4,7 @@
 //! tries; what does not fit is counted. It takes no lock, reads and writes no file, logs nothing. It allocates where
 //! the verifier meets a stream or a finding for the first time, and nowhere else.
 
-use super::health::Health;
+use super::health::{Clocks, Health};
 use super::record::RecordFeed;
 use super::source::{Layer, Seen, Source};
 use super::tape::TapeFeed;
@@ -66,6 +66,8 @@ pub struct Manner {
     pub realtime: Option<u8>,
     /// CPU to stay on.
     pub cpu: Option<usize>,
+    /// The clock of the stamps; the system's when there is none.
+    pub clock: Option<fn() -> Timestamp>,
 }
 
 /// What the loop leaves behind.
@@ -100,6 +102,7 @@ struct Loop {
     newest: Vec<(u16, Timestamp)>,
     latest: Timestamp,
     pending: u64,
+    began: Instant,
 }
 
 /// Runs the loop until it is stopped, or a source fails for good.
@@ -118,8 +121,9 @@ pub fn receive(
         untold: 0,
         lost: 0,
         newest: Vec::with_capacity(PORTS_KEPT),
-        latest: now(),
+        latest: manner.clock.map_or_else(now, |clock| clock()),
         pending: 0,
+        began: Instant::now(),
     };
     let failed = l.rounds(&mut sources);
     l.close(&mut sources);
@@ -155,6 +159,9 @@ impl Loop {
             if end.duration_since(counted) >= COUNTERS_EVERY {
                 counted = end;
                 self.count(sources);
+                if let Some(by) = self.health.look(clocks(self.began, self.manner.clock)) {
+                    self.stepped(by);
+                }
             }
             self.hand_over();
         }
@@ -191,7 +198,7 @@ impl Loop {
     }
 
     fn went_down(&mut self, name: &str) {
-        let at = now();
+        let at = self.clock();
         self.remark(rules::OBS_LINK, at, format!("{name} was down while it was observed"));
         // What is missing meanwhile may have been on the wire: no number is known, so that nothing is proven.
         let from = self.latest;
@@ -210,7 +217,9 @@ impl Loop {
         match item {
             Seen::Datagram(at, datagram) => {
                 self.packets += 1;
-                self.health.waited(at, now);
+                if let Some(by) = self.health.waited(at, || clocks(self.began, self.manner.clock)) {
+                    self.stepped(by);
+                }
                 let port = datagram.destination.port();
                 if self.pending > 0 {
                     self.dropped(layer, Some(port), at);
@@ -248,6 +257,27 @@ impl Loop {
             }
             Seen::Dropped(n) => self.pending = self.pending.saturating_add(n),
         }
+    }
+
+    /// The clock of the stamps was set; the stamps to come will show it.
+    #[cold]
+    fn stepped(&mut self, by: i64) {
+        let at = self.clock();
+        self.verifier.on_clock_step(by);
+        if let Some(record) = &mut self.links.record {
+            record.clock_step(at, by);
+        }
+        if let Some(tape) = &mut self.links.tape {
+            tape.clock_step(by);
+        }
+        // What came last was stamped in another time: drops are placed by it.
+        let moved = |at: Timestamp| Timestamp(at.0.saturating_add(by));
+        self.latest = moved(self.latest);
+        self.newest.iter_mut().for_each(|(_, at)| *at = moved(*at));
+    }
+
+    fn clock(&self) -> Timestamp {
+        self.manner.clock.map_or_else(now, |clock| clock())
     }
 
     /// Drops between what came before on the port and now.
@@ -307,7 +337,7 @@ impl Loop {
         self.health.away(ns);
         let signed = i64::try_from(ns).unwrap_or(i64::MAX);
         if signed >= STALL_LIMIT {
-            let to = now();
+            let to = self.clock();
             self.verifier.on_stall(Timestamp(to.0.saturating_sub(signed)), to);
             let text = format!("the receive loop was held up for {} ms", ns / 1_000_000);
             self.remark(rules::OBS_STALL, to, text);
@@ -351,7 +381,7 @@ impl Loop {
             }
             self.pending = self.pending.saturating_add(source.take_unannounced().unwrap_or(0));
             if self.pending > 0 {
-                let to = now();
+                let to = self.clock();
                 self.dropped_last(layer, to);
             }
         }
@@ -374,6 +404,15 @@ impl Loop {
 fn told(f: &Finding, verifier: &Verifier) -> Told {
     let stream = f.stream.and_then(|s| verifier.stream_name(s)).unwrap_or_default();
     Told { code: f.code, severity: f.severity, at: Timestamp(f.first_ns), stream, text: f.text.clone() }
+}
+
+/// Both clocks, the steady one since `began`.
+fn clocks(began: Instant, clock: Option<fn() -> Timestamp>) -> Clocks {
+    let before = began.elapsed();
+    let now = clock.map_or_else(now, |clock| clock());
+    let after = began.elapsed();
+    let is_tight = after.saturating_sub(before) < Duration::from_millis(1);
+    Clocks { now, steady: u64::try_from(after.as_nanos()).unwrap_or(u64::MAX), is_tight }
 }
 
 /// The clock of the kernel's stamps.

@@ -20,7 +20,7 @@ const TEXT_MAX: usize = 400;
 pub(super) mod entry {
     /// A frame or IP packet: link type u32, stamp i64, length on the wire u32, octets.
     pub(crate) const OCTETS: u8 = 1;
-    /// Drop evidence, as its comment.
+    /// Drop evidence or a step of the clock, as its comment.
     pub(crate) const DROPS: u8 = 2;
     /// A finding, as the comment of the record before it.
     pub(crate) const FINDING: u8 = 3;
@@ -61,6 +61,12 @@ impl RecordFeed {
     pub fn evidence(&mut self, drops: &HostDrops) {
         let text = crate::capture::drops_comment(drops);
         self.put(entry::DROPS, &[&drops.to.0.to_le_bytes(), text.as_bytes()]);
+    }
+
+    /// The clock of the stamps was set by so many nanoseconds, and stands at `at`.
+    pub fn clock_step(&mut self, at: Timestamp, by: i64) {
+        let text = crate::capture::step_comment(by);
+        self.put(entry::DROPS, &[&at.0.to_le_bytes(), text.as_bytes()]);
     }
 
     /// A finding; it becomes the comment of the newest record.

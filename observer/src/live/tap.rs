@@ -246,7 +246,7 @@ impl Teller {
             }
             Item::Packet(arrival) => each(Seen::Packet(arrival.at)),
             // Only files say this; a tap has its counters.
-            Item::Blind { .. } | Item::Drops(_) | Item::Taped(_) => {}
+            Item::Blind { .. } | Item::Drops(_) | Item::ClockStep(_) | Item::Taped(_) => {}
         }
     }
 }

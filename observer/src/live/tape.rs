@@ -78,6 +78,13 @@ impl TapeFeed {
         }
     }
 
+    /// The clock of the stamps was set by so many nanoseconds.
+    pub fn clock_step(&mut self, by: i64) {
+        if self.handover.room(ROOM) {
+            self.encoder.clock_step(by, &mut self.handover.block);
+        }
+    }
+
     /// A round of the loop went by.
     pub fn tick(&mut self) {
         self.handover.tick();

@@ -136,6 +136,12 @@ impl Verifier {
         self.arrive(now, arrival, d);
     }
 
+    /// The clock that stamps was set by `by` nanoseconds, as the observing host knows by another clock. The step is taken
+    /// out of the time between the two packets that show it.
+    pub fn on_clock_step(&mut self, by: i64) {
+        self.clock.announce(by);
+    }
+
     /// Takes note of the time of a capture record that holds no UDP datagram.
     pub fn on_packet(&mut self, arrival: Arrival) {
         self.tick(arrival);

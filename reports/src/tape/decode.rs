@@ -4,7 +4,7 @@ use super::encode::{DATA_PARTS, NAME_PARTS, TEXT_PARTS};
 use super::seal::crc;
 use super::slot::{
     BLOCK_SLOTS, BYTE_ORDER, HEAD, HEADER_MAX, MAGIC, SLOT, Slot, TEXT, TEXT_AT, VERSION, blind, datagram,
-    drops, fault, faults, flag, kind, others, seal, stream, text, what,
+    drops, fault, faults, flag, kind, others, seal, step, stream, text, what,
 };
 use super::table::{Set, Stream, unword};
 use wireproof_protocols::verify::{DropLayer, HostDrops, Noted, Remark};
@@ -20,6 +20,8 @@ pub enum Event<'a> {
     Others(Arrival, u64),
     /// Drop evidence.
     Drops(HostDrops),
+    /// The clock of the stamps was set by so many nanoseconds.
+    ClockStep(i64),
     /// The capture lost packets, or the tape left records out, between two instants.
     Blind {
         /// Not before this.
@@ -249,6 +251,10 @@ impl Decoder {
             drops::TAG => self.drops(slot, each),
             others::TAG => self.others(slot, each),
             blind::TAG => self.blind(slot, each),
+            step::TAG => {
+                each(Event::ClockStep(step::by_ns.get(slot)));
+                Some(())
+            }
             _ => None,
         };
         self.report.unknown = self.report.unknown.saturating_add(u64::from(used.is_none()));

@@ -2,7 +2,7 @@
 //! that a receive loop can use it.
 
 use super::slot::{SLOT, Slot};
-use super::slot::{TEXT, TEXT_AT, blind, datagram, drops, fault, faults, flag, kind, others, what};
+use super::slot::{TEXT, TEXT_AT, blind, datagram, drops, fault, faults, flag, kind, others, step, what};
 use super::table::{Class, Set, Stream, put_text, tagged, word};
 use std::collections::HashMap;
 use wireproof_protocols::fault::FAULTS_MAX;
@@ -97,6 +97,14 @@ impl Encoder {
         drops::count.put(&mut slot, d.count);
         drops::layer.put(&mut slot, word(d.layer.name()));
         out.extend_from_slice(&tagged(slot, drops::TAG));
+    }
+
+    /// Appends that the clock of the stamps was set by so many nanoseconds.
+    pub fn clock_step(&mut self, by: i64, out: &mut Vec<u8>) {
+        self.tell_others(out);
+        let mut slot = [0; _];
+        step::by_ns.put(&mut slot, by);
+        out.extend_from_slice(&tagged(slot, step::TAG));
     }
 
     /// Appends what the capture says it lost.

@@ -155,6 +155,8 @@ records! {
     8 others { at_ns i64 8; packet u64 16; datagrams u64 24; }
     /// The capture lost packets (`own` 0), or this tape left records out (`own` 1).
     9 blind { own u8 1; from_ns i64 8; to_ns i64 16; count u64 24; }
+    /// The clock of the stamps was set; the next stamps show it.
+    11 step { by_ns i64 8; }
     /// Ends a block: CRC-32 (IEEE) over its records and this one with `crc` 0. `end` 1: the tape ends as it should.
     10 seal {
         end u8 1; microseconds u8 2; crc u32 4; records u32 8; all_records u64 16; datagrams u64 24; left_out u64 32;

@@ -49,6 +49,7 @@ fn tape() -> Vec<u8> {
     encoder.other(Arrival { at: Timestamp(9_000_000_000), packet: 55 }, true, &mut slots);
     let (from, to) = (Timestamp(5), Timestamp(-7));
     encoder.drops(&HostDrops { layer: DropLayer::Softnet, port: Some(4048), from, to, count: 3 }, &mut slots);
+    encoder.clock_step(-17, &mut slots);
     encoder.blind(Timestamp(1), Timestamp(2), 4, &mut slots);
     encoder.finish(&mut slots);
     sealer.seal(&slots, &mut octets);
@@ -76,6 +77,7 @@ fn read(octets: &[u8], step: usize) -> (Vec<String>, TapeReport) {
             }
             Event::Others(arrival, n) => write!(line, "{arrival:?} {n}").unwrap(),
             Event::Drops(d) => write!(line, "{d:?}").unwrap(),
+            Event::ClockStep(by) => write!(line, "step {by}").unwrap(),
             Event::Blind { from, to, count } => write!(line, "blind {from:?} {to:?} {count}").unwrap(),
         }
         lines.push(line);
@@ -101,12 +103,13 @@ fn a_tape_gives_back_what_was_put_on_it() {
         damaged: None,
     };
     assert_eq!(report, expected);
-    assert_eq!(lines.len(), 39 + 4, "{lines:#?}");
+    assert_eq!(lines.len(), 39 + 5, "{lines:#?}");
     assert!(lines[0].contains("10.0.0.1:5000") && lines[0].contains("ip_id: Some(0)"), "{}", lines[0]);
     assert!(lines[1].contains("[fd00::1]:5001") && lines[1].contains("fragments: 3"), "{}", lines[1]);
     assert!(lines[4].contains(" DDP-D04 Warning 1 "), "{}", lines[4]);
     assert!(lines[20].starts_with("blind Timestamp(1304000000) Timestamp(1336000000) 1"), "{}", lines[20]);
     assert!(lines[40].contains("packet: 55"), "{}", lines[40]);
+    assert_eq!(lines[42], "step -17");
     assert!(lines[41].contains("Softnet") && lines[41].contains("port: Some(4048)"), "{}", lines[41]);
 }
 
@@ -164,7 +167,7 @@ fn sealed_nonsense_is_counted_and_harms_nobody() {
         let mut slots = Vec::new();
         for _ in 0..200 {
             let mut slot: Vec<u8> = (0..SLOT).map(|_| noise(&mut seed) as u8).collect();
-            slot[0] = (noise(&mut seed) % 10) as u8;
+            slot[0] = (noise(&mut seed) % 12) as u8;
             // Half of them refer to small numbers, so that they meet.
             if noise(&mut seed).is_multiple_of(2) {
                 slot[1..6].iter_mut().for_each(|o| *o &= 3);
@@ -184,6 +187,7 @@ fn sealed_nonsense_is_counted_and_harms_nobody() {
                 verifier.on_others(n);
             }
             Event::Drops(d) => verifier.on_drops(d),
+            Event::ClockStep(by) => verifier.on_clock_step(by),
             Event::Blind { from, to, count } => verifier.on_blind(from, to, count),
         };
         let mut decoder = Decoder::default();
