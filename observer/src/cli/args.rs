@@ -81,7 +81,7 @@ pub(super) struct AnalyzeArgs {
     #[arg(required = true, value_name = "FILE")]
     pub(super) files: Vec<PathBuf>,
     /// Also write a tape: a record of 64 octets for each datagram, from which all this can be told again
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "anonymize")]
     pub(super) tape: Option<PathBuf>,
     /// Output format [default: table]
     #[arg(long, value_parser = format_parser(), env = "WIREPROOF_FORMAT", hide_env = true)]

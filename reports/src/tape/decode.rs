@@ -277,20 +277,17 @@ impl Decoder {
         let arrival = Arrival { at: Timestamp(datagram::at_ns.get(slot)), packet: *packets };
         let noted = noted(slot, known, &data);
         self.report.datagrams += 1;
-        let set = usize::from(datagram::faults.get(slot));
-        if set == 0 {
+        let number = usize::from(datagram::faults.get(slot));
+        if number == 0 {
             each(Event::Datagram(arrival, &d, &noted, &[]));
             return Some(());
         }
-        let set = self.sets.get(set)?.as_ref()?;
-        let cases: Vec<Told<'_>> = set
-            .as_slice()
-            .iter()
-            .filter_map(|class| self.cases.get(usize::from(*class))?.as_ref()?.told())
-            .collect();
+        let set = self.sets.get(number).and_then(Option::as_ref).map(Set::as_slice);
+        let told = |class: &u16| self.cases.get(usize::from(*class))?.as_ref()?.told();
+        let cases: Vec<Told<'_>> = set.unwrap_or_default().iter().filter_map(told).collect();
         let remarks: Vec<Remark<'_>> = cases.iter().map(Told::remark).collect();
         each(Event::Datagram(arrival, &d, &noted, &remarks));
-        (remarks.len() == set.as_slice().len()).then_some(())
+        (Some(remarks.len()) == set.map(<[u16]>::len)).then_some(())
     }
 
     fn stream(&mut self, slot: &Slot) -> Option<()> {
