@@ -12,7 +12,9 @@ use std::io::{BufWriter, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::process::Command;
+use wireproof::analysis::analyze_taping;
 use wireproof::capture::{Item, read_path, read_records_path};
+use wireproof::taping::Taping;
 use wireproof_encoders::{ArtNet, ArtNetConfig, Ddp, DdpConfig, Encoder, Sacn, SacnConfig};
 use wireproof_fixture::{Planted, PlantedDatagram, write_pcap};
 use wireproof_protocols::verify::{Account, Options, Verifier};
@@ -46,8 +48,9 @@ fn main() -> Outcome<()> {
 }
 
 fn measure(path: &Path) -> Outcome<()> {
-    let names = ["read() sweep", "sweep + sum", "records", "dissect + checksum", "full analysis"];
-    let mut times = [const { Vec::new() }; 5];
+    let names =
+        ["read() sweep", "sweep + sum", "records", "dissect + checksum", "full analysis", "and a tape"];
+    let mut times = [const { Vec::new() }; 6];
     let mut account = Account::default();
     for _ in 0..ROUNDS {
         times[0].push(timed(|| sweep(path, |octets| octets.len() as u64))?);
@@ -58,8 +61,17 @@ fn measure(path: &Path) -> Outcome<()> {
             account = analyze(path)?;
             Ok(account.datagrams.lighting)
         })?);
+        times[5].push(timed(|| taped(path))?);
     }
     report(&names, &mut times, &account)
+}
+
+/// The same with a tape that goes nowhere.
+fn taped(path: &Path) -> Outcome<u64> {
+    let mut tape = Some(Taping::create(Path::new("/dev/null"))?);
+    let (_, account) = analyze_taping(&[path], Options::default(), &mut tape)?;
+    tape.map_or(Ok(()), |tape| tape.finish(true))?;
+    Ok(account.datagrams.lighting)
 }
 
 fn report(names: &[&str], times: &mut [Vec<u64>], account: &Account) -> Outcome<()> {
@@ -103,6 +115,8 @@ fn analyze(path: &Path) -> Outcome<Account> {
         Item::Packet(arrival) => verifier.on_packet(arrival),
         Item::Blind { from, to, dropped } => verifier.on_blind(from, to, dropped),
         Item::Drops(drops) => verifier.on_drops(drops),
+        Item::ClockStep(by) => verifier.on_clock_step(by),
+        Item::Taped(_) => {}
     })?;
     Ok(verifier.finish())
 }

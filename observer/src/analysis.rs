@@ -1,10 +1,12 @@
 //! Capture files through the verifier: one run over one or more files.
 
 use crate::capture::{self, CaptureError, Item, SourceReport};
+use crate::taping::Taping;
 use std::path::Path;
 use wireproof_protocols::Arrival;
 use wireproof_protocols::verify::{Account, Options, Verifier};
 use wireproof_reports::summary::{Fragments, Source};
+use wireproof_reports::tape::Event;
 
 /// Reads files in the given order as one run; record numbers count on from file to file.
 ///
@@ -14,11 +16,23 @@ pub fn analyze<P: AsRef<Path>>(
     files: &[P],
     options: Options,
 ) -> Result<(SourceReport, Account), CaptureError> {
+    analyze_taping(files, options, &mut None)
+}
+
+/// As [`analyze`]; puts every datagram on a tape, too. What is read from a tape is not put on another one.
+///
+/// # Errors
+/// As [`analyze`].
+pub fn analyze_taping<P: AsRef<Path>>(
+    files: &[P],
+    options: Options,
+    tape: &mut Option<Taping>,
+) -> Result<(SourceReport, Account), CaptureError> {
     let mut verifier = Verifier::new(options);
     let mut whole: Option<SourceReport> = None;
     for file in files {
         let base = whole.as_ref().map_or(0, |report| report.packets);
-        let report = capture::read_path(file.as_ref(), &mut |item| feed(&mut verifier, item, base))?;
+        let report = capture::read_path(file.as_ref(), &mut |item| feed(&mut verifier, item, base, tape))?;
         whole = Some(match whole {
             Some(before) => joined(before, report),
             None => report,
@@ -27,13 +41,46 @@ pub fn analyze<P: AsRef<Path>>(
     Ok((whole.unwrap_or_default(), verifier.finish()))
 }
 
-fn feed(verifier: &mut Verifier, item: Item<'_>, base: u64) {
+fn feed(verifier: &mut Verifier, item: Item<'_>, base: u64, tape: &mut Option<Taping>) {
     let counted = |arrival: Arrival| Arrival { packet: arrival.packet.saturating_add(base), ..arrival };
-    match item {
-        Item::Datagram(arrival, datagram) => verifier.on_datagram(counted(arrival), &datagram),
-        Item::Packet(arrival) => verifier.on_packet(counted(arrival)),
-        Item::Blind { from, to, dropped } => verifier.on_blind(from, to, dropped),
-        Item::Drops(drops) => verifier.on_drops(drops),
+    match (item, tape) {
+        (Item::Datagram(arrival, datagram), None) => verifier.on_datagram(counted(arrival), &datagram),
+        (Item::Datagram(arrival, datagram), Some(tape)) => {
+            tape.datagram(verifier, counted(arrival), &datagram)
+        }
+        (Item::Packet(arrival), tape) => {
+            verifier.on_packet(counted(arrival));
+            tape.iter_mut().for_each(|tape| tape.packet(counted(arrival)));
+        }
+        (Item::Blind { from, to, dropped }, tape) => {
+            verifier.on_blind(from, to, dropped);
+            tape.iter_mut().for_each(|tape| tape.blind(from, to, dropped));
+        }
+        (Item::Drops(drops), tape) => {
+            verifier.on_drops(drops);
+            tape.iter_mut().for_each(|tape| tape.drops(&drops));
+        }
+        (Item::ClockStep(by), tape) => {
+            verifier.on_clock_step(by);
+            tape.iter_mut().for_each(|tape| tape.clock_step(by));
+        }
+        (Item::Taped(event), _) => replay(verifier, event, counted),
+    }
+}
+
+/// A tape's event through the verifier.
+fn replay(verifier: &mut Verifier, event: Event<'_>, counted: impl Fn(Arrival) -> Arrival) {
+    match event {
+        Event::Datagram(arrival, datagram, noted, remarks) => {
+            verifier.on_noted(counted(arrival), datagram, noted, remarks);
+        }
+        Event::Others(arrival, datagrams) => {
+            verifier.on_packet(counted(arrival));
+            verifier.on_others(datagrams);
+        }
+        Event::Drops(drops) => verifier.on_drops(drops),
+        Event::ClockStep(by) => verifier.on_clock_step(by),
+        Event::Blind { from, to, count } => verifier.on_blind(from, to, count),
     }
 }
 

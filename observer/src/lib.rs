@@ -7,3 +7,5 @@ pub mod live;
 mod outfile;
 pub mod rig_file;
 pub mod slice;
+mod tape_file;
+pub mod taping;

@@ -96,6 +96,12 @@ pub enum SliceError {
         /// Findings there are.
         count: usize,
     },
+    /// The input is a tape.
+    #[error("{input} is a tape, which holds no packets to cut out: slice the capture of the same run")]
+    Tape {
+        /// Input as given.
+        input: String,
+    },
     /// The output cannot be written.
     #[error("{out} cannot be written ({source}): check the folder and the space on the disk")]
     Write {
@@ -138,9 +144,9 @@ pub fn slice(input: &Path, request: &Request<'_>, out: &Path) -> Result<SliceRep
 }
 
 /// The whole capture through the verifier, and its own drop counts.
-fn run(input: &Path, options: &Options) -> Result<(Account, Vec<Blind>), CaptureError> {
+fn run(input: &Path, options: &Options) -> Result<(Account, Vec<Blind>), SliceError> {
     let mut verifier = Verifier::new(options.clone());
-    let mut blinds = Vec::new();
+    let (mut blinds, mut taped) = (Vec::new(), false);
     capture::read_path(input, &mut |item| match item {
         Item::Datagram(arrival, datagram) => verifier.on_datagram(arrival, &datagram),
         Item::Packet(arrival) => verifier.on_packet(arrival),
@@ -156,7 +162,12 @@ fn run(input: &Path, options: &Options) -> Result<(Account, Vec<Blind>), Capture
                 blinds.push(Blind { from: host.from, to: host.to, dropped: host.count, host: Some(host) });
             }
         }
+        Item::ClockStep(by) => verifier.on_clock_step(by),
+        Item::Taped(_) => taped = true,
     })?;
+    if taped {
+        return Err(SliceError::Tape { input: input.display().to_string() });
+    }
     Ok((verifier.finish(), blinds))
 }
 

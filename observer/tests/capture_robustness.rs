@@ -40,7 +40,7 @@ fn count(path: &Path) -> Result<(Counts, SourceReport), CaptureError> {
             }
         }
         Item::Packet(_) => counts.items += 1,
-        Item::Blind { .. } | Item::Drops(_) => {}
+        Item::Blind { .. } | Item::Drops(_) | Item::ClockStep(_) | Item::Taped(_) => {}
     })?;
     Ok((counts, report))
 }

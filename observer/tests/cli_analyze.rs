@@ -295,3 +295,47 @@ fn a_slice_is_a_smaller_capture_that_shows_the_same_loss() {
     assert!(packets(&cut) > 0 && packets(&cut) < packets(&whole), "{err}");
     assert!(cut["findings"].as_array().unwrap().iter().any(|f| f["code"] == "SEQ-LOST"), "{cut}");
 }
+
+#[test]
+fn a_tape_made_beside_an_analysis_is_analysed_like_the_capture() {
+    let dir = tempfile::tempdir().unwrap();
+    let capture = planted(dir.path(), LOST);
+    let (code, of_capture, err) = outcome(
+        wireproof(dir.path()).arg("analyze").arg(&capture).args(["--tape", "a.tape", "--format", "json"]),
+    );
+    assert_eq!((code, err.as_str()), (1, ""), "{of_capture}");
+    let (code, of_tape, err) = outcome(wireproof(dir.path()).args(["analyze", "a.tape", "--format", "json"]));
+    assert_eq!((code, err.as_str()), (1, ""), "{of_tape}");
+    let [mut a, mut b]: [Value; 2] = [of_capture, of_tape].map(|text| serde_json::from_str(&text).unwrap());
+    for summary in [&mut a, &mut b] {
+        let source = summary["source"].as_object_mut().unwrap();
+        source.remove("name");
+        source.remove("link_types");
+    }
+    assert_eq!(a, b);
+    let packed = fs::File::create(dir.path().join("a.tape.zst")).unwrap();
+    zstd::stream::copy_encode(fs::File::open(dir.path().join("a.tape")).unwrap(), packed, 1).unwrap();
+    let (code, ..) = outcome(wireproof(dir.path()).args(["analyze", "a.tape.zst"]));
+    assert_eq!(code, 1);
+}
+
+#[test]
+fn a_tape_is_refused_where_packets_are_needed_and_where_it_would_replace_a_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let capture = planted(dir.path(), LOST);
+    outcome(wireproof(dir.path()).arg("analyze").arg(&capture).args(["--tape", "a.tape"]));
+    let name = capture.to_str().unwrap();
+    let refused: [(&[&str], i32, &str); 6] = [
+        (&["slice", "a.tape", "--finding", "f0001", "-o", "x.pcapng"], 6, "is a tape"),
+        (&["analyze", name, "--tape", name], 2, "input and output at once"),
+        (&["analyze", name, "--tape", "x", "-o", "x"], 2, "--tape and -o"),
+        (&["analyze", name, "--tape", "x", "--anonymize"], 2, "cannot be used with"),
+        (&["analyze", name, "--tape", "no/such/x"], 6, "cannot be written"),
+        (&["analyze", name, "--tape", "/dev/full"], 6, "the tape ended early"),
+    ];
+    for (arguments, expected, words) in refused {
+        let (code, _, err) = outcome(wireproof(dir.path()).args(arguments));
+        assert_eq!((code, err.lines().count()), (expected, 1), "{arguments:?} {err}");
+        assert!(err.contains(words), "{arguments:?} {err}");
+    }
+}

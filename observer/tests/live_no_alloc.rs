@@ -1,4 +1,5 @@
-//! A live source allocates nothing once it is open: not for datagrams, not for drops, not for idle polls.
+//! A live source allocates nothing once it is open: not for datagrams, not for drops, not for idle polls; nor does a tape
+//! once it knows the streams.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests count as tests")]
 
@@ -6,6 +7,9 @@ use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 use wireproof::live::source::{Seen, Source};
 use wireproof::live::udp::{UdpOptions, UdpSource};
+use wireproof_fixture::case;
+use wireproof_protocols::verify::{Options, Verifier};
+use wireproof_reports::tape::{Encoder, ROOM};
 
 /// Allocations while `work` runs on this thread.
 fn counted(work: impl FnOnce()) -> u64 {
@@ -65,4 +69,27 @@ fn polling_through_drops_allocates_nothing() {
     let (seen, dropped, allocations) = run(300, Some(16_384));
     assert!(dropped > 0, "the buffers took everything");
     assert_eq!((seen + dropped, allocations), (302, 0));
+}
+
+/// The DDP senders break a rule with each or with every sixteenth datagram.
+#[test]
+fn taping_streams_and_faults_that_are_known_allocates_nothing() {
+    for name in ["mixed-clean", "artnet-clean", "ddp-clean-1-16", "ddp-clean-unused"] {
+        let planted = (case(name).unwrap().build)(1).unwrap();
+        let (mut verifier, mut encoder) = (Verifier::new(Options::default()), Encoder::default());
+        let mut slots = Vec::with_capacity(ROOM);
+        let half = planted.arrivals.len() / 2;
+        let (mut allocations, mut after) = (0, 0);
+        for (n, (arrival, d)) in planted.iter().enumerate() {
+            let Some(noted) = verifier.on_datagram_noted(arrival, &d) else { continue };
+            slots.clear();
+            let faults = verifier.faults().as_slice();
+            let own = counted(|| encoder.datagram(arrival, &d, &noted, faults, &mut slots));
+            if n >= half {
+                (allocations, after) = (allocations + own, after + 1);
+            }
+        }
+        assert!(after > 100, "{name}: {after}");
+        assert_eq!(allocations, 0, "{name}");
+    }
 }

@@ -130,11 +130,12 @@ fn datagrams_over_ipv6_are_judged_alike_by_ring() {
     over_ipv6("datagrams_over_ipv6_are_judged_alike_by_ring", RING);
 }
 
-/// Fragments are put together by the kernel for a socket, by the tap for itself.
-fn in_fragments(test: &str, source: &[&str]) {
+/// Fragments are put together by the kernel for a socket, by the tap for itself. `seen` says whether they show.
+fn in_fragments(test: &str, source: &[&str], seen: bool, mtu: u32, sender: &[&str]) {
     undisturbed(test, false, |bench| {
-        bench.ip_far("link set far mtu 1200");
-        let (live, truth, file) = watched(bench, source, &["--stray", "1", "--seconds", "1", "--sacn", "2"]);
+        bench.ip_far(&format!("link set far mtu {mtu}"));
+        let (live, truth, file) =
+            watched(bench, source, &[&["--stray", "1", "--seconds", "1"], sender].concat());
         if !truth.was_in_time() {
             return false;
         }
@@ -142,18 +143,42 @@ fn in_fragments(test: &str, source: &[&str]) {
         live.agrees_with(&truth);
         assert_eq!(live.observer_lost(), 0, "{live}");
         live.equals(&file);
+        let of = |run: &Finished| {
+            let keys = ["seen", "reassembled", "incomplete"];
+            keys.map(|key| run.summary["source"]["fragments"][key].as_u64().unwrap())
+        };
+        assert_eq!(of(&live), of(&file), "{live}");
+        let fragmented = live.summary["datagrams"]["fragmented"].as_u64().unwrap();
+        assert_eq!(of(&live)[1], fragmented, "{live}");
+        assert!(!seen || (fragmented > 100 && of(&live)[0] >= 2 * fragmented), "{fragmented}\n{live}");
+        assert!(seen || of(&live) == [0; 3], "{live}");
         true
     });
 }
 
+const SHORT_LINK: &[&str] = &["--sacn", "2"];
+/// Datagrams of 2,912 octets over a usual link.
+const LONG: &[&str] = &["--sacn", "2", "--ddp", "0", "--bigpacket", "1", "--chunk", "2880"];
+
 #[test]
 fn fragments_are_one_datagram_by_sockets() {
-    in_fragments("fragments_are_one_datagram_by_sockets", SOCKETS);
+    in_fragments("fragments_are_one_datagram_by_sockets", SOCKETS, false, 1_200, SHORT_LINK);
 }
 
 #[test]
 fn fragments_are_one_datagram_by_ring() {
-    in_fragments("fragments_are_one_datagram_by_ring", RING);
+    in_fragments("fragments_are_one_datagram_by_ring", RING, true, 1_200, SHORT_LINK);
+}
+
+#[test]
+fn long_datagrams_are_put_together_by_the_kernel_for_sockets() {
+    let test = "long_datagrams_are_put_together_by_the_kernel_for_sockets";
+    in_fragments(test, SOCKETS, false, 1_500, LONG);
+}
+
+#[test]
+fn fragments_of_long_datagrams_are_counted_and_put_together_by_ring() {
+    in_fragments("fragments_of_long_datagrams_are_counted_and_put_together_by_ring", RING, true, 1_500, LONG);
 }
 
 fn broadcast(test: &str, source: &[&str]) {

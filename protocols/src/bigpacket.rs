@@ -143,6 +143,10 @@ impl Decoder for BigPacket {
         &RULES
     }
 
+    fn kind(&self, name: &str) -> Option<Kind> {
+        (name == CHUNK.name).then_some(CHUNK)
+    }
+
     #[inline]
     fn claims(&self, d: &Datagram<'_>) -> Claim {
         if d.payload.starts_with(&MAGIC) {

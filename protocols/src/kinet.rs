@@ -99,6 +99,10 @@ impl Decoder for Kinet {
         &RULES
     }
 
+    fn kind(&self, name: &str) -> Option<Kind> {
+        [DMXOUT, PORTOUT, OTHER].into_iter().find(|kind| kind.name == name)
+    }
+
     #[inline]
     fn claims(&self, d: &Datagram<'_>) -> Claim {
         if d.payload.starts_with(&MAGIC) {

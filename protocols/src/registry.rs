@@ -1,6 +1,6 @@
 //! The decoders and who claims a datagram. Adding a protocol is one line in [`DECODERS`].
 
-use crate::{Datagram, Faults, Pdu, Protocol, Rule};
+use crate::{Datagram, Faults, Kind, Pdu, Protocol, Rule};
 
 /// How sure a decoder is that a datagram is its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,6 +25,8 @@ pub trait Decoder: Sync {
     fn ports(&self) -> &'static [u16];
     /// The protocol's rule catalogue, in code order, stateful rules included.
     fn rules(&self) -> &'static [Rule];
+    /// The kind with this `by_kind` key; `None` when the protocol has none of that name.
+    fn kind(&self, name: &str) -> Option<Kind>;
     /// Whether the datagram is this protocol's. Looks at ports and identifier only.
     fn claims(&self, d: &Datagram<'_>) -> Claim;
     /// Decodes into a PDU that borrows the payload and adds every fault to `faults` (not cleared here).
@@ -66,4 +68,9 @@ pub fn rules() -> impl Iterator<Item = &'static Rule> {
 /// The rule with this code.
 pub fn rule(code: &str) -> Option<&'static Rule> {
     rules().find(|r| r.code.eq_ignore_ascii_case(code))
+}
+
+/// The kind with this `by_kind` key, e.g. `sacn/data`.
+pub fn kind(name: &str) -> Option<Kind> {
+    DECODERS.iter().find_map(|d| d.kind(name))
 }

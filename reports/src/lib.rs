@@ -14,6 +14,7 @@ mod number;
 pub mod render;
 pub mod summary;
 mod table;
+pub mod tape;
 pub mod text;
 pub mod verdict;
 

@@ -8,11 +8,23 @@ use wireproof_protocols::verify::{DropLayer, HostDrops};
 
 /// What the comment begins with.
 const HEAD: &str = "wireproof drops ";
+/// What the comment on a step of the clock begins with; `by` is in ns, negative when it was set back.
+const STEP: &str = "wireproof clock-step ";
 
 /// The drops as a comment.
 pub fn comment(d: &HostDrops) -> String {
     let port = d.port.map_or_else(String::new, |port| format!(" port={port}"));
     format!("{HEAD}layer={}{port} from={} to={} count={}", d.layer.name(), d.from.0, d.to.0, d.count)
+}
+
+/// A step of the clock as a comment.
+pub fn step_comment(by: i64) -> String {
+    format!("{STEP}by={by}")
+}
+
+/// The step that a comment tells.
+pub(super) fn parse_step(comment: &str) -> Option<i64> {
+    comment.strip_prefix(STEP)?.strip_prefix("by=")?.parse().ok()
 }
 
 /// The drops that a comment tells; `None` when it is another comment, or lacks a part.
@@ -45,6 +57,15 @@ mod tests {
                 assert_eq!(parse(&comment(&d)), Some(d));
             }
         }
+    }
+
+    #[test]
+    fn a_step_of_the_clock_is_read_back() {
+        for by in [i64::MIN, -10_000_000_000, 1, i64::MAX] {
+            assert_eq!(parse_step(&step_comment(by)), Some(by));
+            assert_eq!(parse(&step_comment(by)), None);
+        }
+        assert_eq!(parse_step("wireproof clock-step by=x"), None);
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod pcapng;
 mod reassembly;
 mod record;
 mod tally;
+mod tape;
 mod udp;
 mod window;
 mod writer;
@@ -25,6 +26,7 @@ mod writer;
 pub use dissect::Dissector;
 pub use error::CaptureError;
 pub use evidence::comment as drops_comment;
+pub use evidence::step_comment;
 pub use open::{read_path, read_records, read_records_path, read_stream};
 pub use record::{LinkType, RECORD_MAX, Record};
 pub use writer::PcapngWriter;
@@ -32,9 +34,9 @@ pub use writer::PcapngWriter;
 use std::collections::BTreeMap;
 use wireproof_protocols::verify::HostDrops;
 use wireproof_protocols::{Arrival, Datagram, Timestamp};
+use wireproof_reports::tape::Event;
 
 /// What a capture yields, in file order.
-#[derive(Debug)]
 pub enum Item<'a> {
     /// A whole UDP datagram.
     Datagram(Arrival, Datagram<'a>),
@@ -51,6 +53,10 @@ pub enum Item<'a> {
     },
     /// Drop evidence that a live observer wrote into its capture.
     Drops(HostDrops),
+    /// A live observer noticed that the clock of the stamps was set by so many nanoseconds.
+    ClockStep(i64),
+    /// A datagram, or a stretch of other traffic, from a tape.
+    Taped(Event<'a>),
 }
 
 /// What is known of a capture file after the pass.

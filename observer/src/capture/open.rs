@@ -5,7 +5,7 @@ use super::error::{CaptureError, name_of};
 use super::record::{Entry, Record};
 use super::tally::Tally;
 use super::window::Window;
-use super::{Item, SourceReport, pcap, pcapng};
+use super::{Item, SourceReport, pcap, pcapng, tape};
 use flate2::bufread::MultiGzDecoder;
 use std::fs::File;
 use std::io::{self, Read};
@@ -88,6 +88,8 @@ fn dissected(
         Entry::Record(record) => each(dissector.dissect(&record)),
         Entry::Blind { from, to, dropped } => each(Item::Blind { from, to, dropped }),
         Entry::Drops(drops) => each(Item::Drops(drops)),
+        Entry::ClockStep(by) => each(Item::ClockStep(by)),
+        Entry::Taped(event) => each(Item::Taped(event)),
     })?;
     report.fragments = dissector.fragments();
     report.overlapping = dissector.overlapping();
@@ -149,6 +151,7 @@ fn plain(
     let walked = match window.view() {
         [] => return Err(CaptureError::Empty { name: name.to_owned() }),
         first if pcapng::claims(first) => pcapng::walk(window, &mut tally, on),
+        first if tape::claims(first) => tape::walk(window, &mut tally, on),
         first if pcap::claims(first) => pcap::walk(window, &mut tally, on),
         first => return Err(CaptureError::not_a_capture(name, first)),
     };

@@ -266,17 +266,25 @@ impl Reader {
         let stamp = (endian.u32(body, 4).ok_or(SHORT)?, endian.u32(body, 8).ok_or(SHORT)?);
         let interface = self.interfaces.get_mut(number as usize).ok_or(UNDECLARED)?;
         let mut to = interface.clock.instant(stamp.0, stamp.1);
-        let (mut start, mut total, mut told) = (None, 0u64, None);
+        let (mut start, mut total, mut told, mut set) = (None, 0u64, None, None);
         for (code, value) in Options::new(endian, body.get(12..).unwrap_or_default()) {
             match code {
                 option::START => start = interface.clock.read(endian, value),
-                option::COMMENT => told = std::str::from_utf8(value).ok().and_then(evidence::parse).or(told),
+                option::COMMENT => {
+                    let comment = std::str::from_utf8(value).unwrap_or_default();
+                    told = evidence::parse(comment).or(told);
+                    set = evidence::parse_step(comment).or(set);
+                }
                 option::END => to = interface.clock.read(endian, value).unwrap_or(to),
                 option::INTERFACE_DROPS | option::SYSTEM_DROPS => {
                     total = total.saturating_add(count(endian, value));
                 }
                 _ => {}
             }
+        }
+        if let Some(by) = set {
+            on(Entry::ClockStep(by));
+            return Ok(());
         }
         if let Some(drops) = told {
             on(Entry::Drops(drops));

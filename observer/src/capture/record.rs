@@ -3,6 +3,7 @@
 use std::fmt;
 use wireproof_protocols::verify::HostDrops;
 use wireproof_protocols::{Arrival, Timestamp};
+use wireproof_reports::tape::Event;
 
 /// The most octets a record may hold (libpcap's MAXIMUM_SNAPLEN); more is damage.
 pub const RECORD_MAX: usize = 262_144;
@@ -86,4 +87,8 @@ pub(super) enum Entry<'a> {
     Blind { from: Timestamp, to: Timestamp, dropped: u64 },
     /// What a live observer wrote of its own counters.
     Drops(HostDrops),
+    /// The clock of the stamps was set, in ns.
+    ClockStep(i64),
+    /// What a tape holds instead of a record.
+    Taped(Event<'a>),
 }

@@ -4,17 +4,22 @@ use super::args::AnalyzeArgs;
 use super::config::Settings;
 use super::failure::Failure;
 use super::{output, report, say};
+use crate::taping::Taping;
 use crate::{analysis, rig_file};
+use std::path::Path;
 use wireproof_protocols::verify::Options;
 use wireproof_reports::{Observer, Summary};
 
 /// Runs the verb.
 pub(super) fn run(args: &AnalyzeArgs) -> Result<u8, Failure> {
     output::check(&args.files, args.report.output.as_deref())?;
+    check_tape(args)?;
     let settings = Settings::resolve(&args.report)?;
     let rig = settings.rig.as_deref().map(rig_file::load).transpose()?;
     let options = Options { rig, strict: settings.strict, ..Options::default() };
-    let (read, account) = analysis::analyze(&args.files, options)?;
+    let mut tape = args.tape.as_deref().map(start).transpose()?;
+    let (read, account) = analysis::analyze_taping(&args.files, options, &mut tape)?;
+    let taped = tape.map(|tape| tape.finish(read.timestamps == "file-us"));
     if let (0, Some(damage)) = (read.packets, &read.damaged) {
         let what = format!("nothing could be read of {}, {damage}", read.name);
         return Err(Failure::io(&what, "fetch the capture again"));
@@ -24,5 +29,30 @@ pub(super) fn run(args: &AnalyzeArgs) -> Result<u8, Failure> {
     if let Some(damage) = &summary.source.damaged {
         say(&format!("{} is damaged, everything before it was judged: {damage}", summary.source.name));
     }
+    if let (Some(Err(error)), Some(path)) = (taped, &args.tape) {
+        let what = format!(
+            "{}: the tape ended early ({error}); what was written before can be read",
+            path.display()
+        );
+        return Err(Failure::io(&what, "make room on the disk"));
+    }
     Ok(report::exit_code(&args.report, &summary))
+}
+
+/// Refuses a tape that would take the place of another file of the run.
+fn check_tape(args: &AnalyzeArgs) -> Result<(), Failure> {
+    let Some(tape) = args.tape.as_deref() else { return Ok(()) };
+    output::check(&args.files, Some(tape))?;
+    if output::file(args.report.output.as_deref()).is_some_and(|path| output::same(path, tape)) {
+        let what = format!("--tape and -o are both {}", tape.display());
+        return Err(Failure::usage(&what, "give one of them another name"));
+    }
+    Ok(())
+}
+
+fn start(path: &Path) -> Result<Taping, Failure> {
+    Taping::create(path).map_err(|error| {
+        let what = format!("{} cannot be written ({error})", path.display());
+        Failure::io(&what, "check the folder, its rights and the space on the disk")
+    })
 }

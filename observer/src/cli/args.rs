@@ -104,9 +104,12 @@ Examples:
 Several files are one run in the given order. WIREPROOF_FORMAT, WIREPROOF_COLOR, WIREPROOF_STRICT and
 WIREPROOF_RIG stand in for the options; below them ./wireproof.toml, then the user's config.toml.")]
 pub(super) struct AnalyzeArgs {
-    /// Captures: pcap or pcapng, plain or packed with gzip or zstd; - is standard input
+    /// Captures or tapes: pcap, pcapng or tape, plain or packed with gzip or zstd; - is standard input
     #[arg(required = true, value_name = "FILE")]
     pub(super) files: Vec<PathBuf>,
+    /// Also write a tape: a record of 64 octets for each datagram, from which all this can be told again
+    #[arg(long, value_name = "FILE", conflicts_with = "anonymize")]
+    pub(super) tape: Option<PathBuf>,
     #[command(flatten)]
     pub(super) report: ReportArgs,
 }
@@ -174,6 +177,9 @@ pub(super) struct ObserveArgs {
     /// Keep this many rotated files; the oldest go [default: all]
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, requires = "rotate")]
     pub(super) keep: usize,
+    /// Write a tape: a record of 64 octets for each datagram; `analyze` tells the same from it as from the packets
+    #[arg(long, value_name = "FILE")]
+    pub(super) tape: Option<PathBuf>,
     /// Prove first, on a socket pair of its own, that a stall of this tool is reported as its own loss
     #[arg(long)]
     pub(super) self_check: bool,

@@ -15,15 +15,15 @@ use crate::live::ring::RingSource;
 use crate::live::source::Source as LiveSource;
 use crate::live::tap::{BUFFER_BYTES, TapFilter, TapOptions};
 use crate::live::udp::{UdpOptions, UdpSource};
-use crate::{outfile, rig_file};
+use crate::rig_file;
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use wireproof_protocols::registry::DECODERS;
 use wireproof_protocols::verify::Options;
+use wireproof_reports::summary::Fragments;
 use wireproof_reports::{Drain, Source, Summary};
 
 /// Time between two pictures on a terminal, and between two lines elsewhere.
@@ -54,8 +54,9 @@ pub(super) fn run(args: &ObserveArgs) -> Result<u8, Failure> {
     let run = Run {
         duration: args.duration,
         record: args.write.clone().map(|path| RecordPlan { path, rotation: args.rotate, keep: args.keep }),
+        tape: args.tape.clone(),
         drain,
-        manner: Manner { fail_fast: args.fail_fast, realtime: args.realtime, cpu: args.cpu },
+        manner: Manner { fail_fast: args.fail_fast, realtime: args.realtime, cpu: args.cpu, clock: None },
         interface: args.interface.first().filter(|_| args.interface.len() == 1).cloned(),
         interrupted,
         progress_every: (!args.quiet).then_some(PICTURES[usize::from(!is_terminal)]),
@@ -73,15 +74,22 @@ pub(super) fn run(args: &ObserveArgs) -> Result<u8, Failure> {
     finish(args, &settings, observed)
 }
 
-/// Refuses a summary that would take the place of the capture file.
+/// Refuses outputs that would take each other's place.
 fn check(args: &ObserveArgs) -> Result<(), Failure> {
-    let (Some(record), Some(summary)) = (&args.write, output::file(args.report.output.as_deref())) else {
-        return Ok(());
-    };
-    let whole = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    if whole(record) == whole(summary) || outfile::same_file(record, summary) {
-        let what = format!("-w and -o are both {}", summary.display());
-        return Err(Failure::usage(&what, "give one of them another name"));
+    let files = [
+        ("-w", args.write.as_deref()),
+        ("--tape", args.tape.as_deref()),
+        ("-o", output::file(args.report.output.as_deref())),
+    ];
+    for (i, (one, a)) in files.iter().enumerate() {
+        for (two, b) in files.iter().skip(i + 1) {
+            if let (Some(a), Some(b)) = (a, b)
+                && output::same(a, b)
+            {
+                let what = format!("{one} and {two} are both {}", b.display());
+                return Err(Failure::usage(&what, "give one of them another name"));
+            }
+        }
     }
     Ok(())
 }
@@ -94,8 +102,13 @@ fn finish(args: &ObserveArgs, settings: &Settings, observed: Observed) -> Result
     if !args.quiet {
         missed(&observed).iter().for_each(|line| say(line));
     }
-    if let Some(error) = observed.recorded.and_then(|r| r.failed) {
-        let path = args.write.as_ref().map_or_else(String::new, |p| p.display().to_string());
+    let failed = [
+        (&args.write, observed.recorded.and_then(|r| r.failed)),
+        (&args.tape, observed.taped.and_then(|t| t.failed)),
+    ];
+    for (path, error) in failed {
+        let Some(error) = error else { continue };
+        let path = path.as_ref().map_or_else(String::new, |p| p.display().to_string());
         let what = format!("{path}: writing ended early ({error}); what was written before can be read");
         return Err(Failure::io(&what, "make room on the disk"));
     }
@@ -142,6 +155,7 @@ fn drained(span: &crate::live::drain::DrainSpan) -> Drain {
 fn source(observed: &Observed) -> Source {
     let first = observed.sources.first();
     let names: Vec<&str> = observed.sources.iter().map(|s| s.name.as_str()).collect();
+    let (seen, reassembled, incomplete) = observed.fragments;
     let mut link_types = BTreeMap::new();
     for link_type in observed.sources.iter().filter_map(|s| s.link_type) {
         // One source has one link type; several are not told apart by packet.
@@ -153,6 +167,7 @@ fn source(observed: &Observed) -> Source {
         timestamps: first.map_or("kernel", |s| s.timestamps).to_owned(),
         packets: observed.packets,
         link_types,
+        fragments: Fragments { seen, reassembled, incomplete },
         ..Source::default()
     }
 }

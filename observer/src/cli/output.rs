@@ -48,3 +48,9 @@ pub(super) fn check(inputs: &[PathBuf], target: Option<&Path>) -> Result<(), Fai
     }
     Ok(())
 }
+
+/// Both paths are one file, or would be.
+pub(super) fn same(a: &Path, b: &Path) -> bool {
+    let whole = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    whole(a) == whole(b) || outfile::same_file(a, b)
+}

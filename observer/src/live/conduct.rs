@@ -6,8 +6,10 @@ use super::drain::{DrainPlan, DrainSpan, DrainTotals, Drainer};
 use super::receive::{Links, Manner, Received, Told, now, receive};
 use super::record::{RecordPlan, Recorded, Writing};
 use super::source::{Source, SourceInfo};
+use super::tape::{TapeWriting, Taped};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
 use std::io;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
@@ -36,6 +38,8 @@ pub struct Run {
     pub duration: Option<Duration>,
     /// Capture file.
     pub record: Option<RecordPlan>,
+    /// Tape.
+    pub tape: Option<PathBuf>,
     /// Background downloads.
     pub drain: Option<DrainPlan>,
     /// How the receive loop is run.
@@ -75,6 +79,8 @@ pub struct Observed {
     pub sources: Vec<SourceInfo>,
     /// Datagrams and frames seen.
     pub packets: u64,
+    /// IP fragments of all sources that show them: seen, datagrams put together, datagrams that stayed incomplete.
+    pub fragments: (u64, u64, u64),
     /// True when the run had a length and ended before it.
     pub cut_short: bool,
     /// Why it ended early, if it did.
@@ -87,6 +93,8 @@ pub struct Observed {
     pub untold: u64,
     /// Capture files.
     pub recorded: Option<Recorded>,
+    /// The tape.
+    pub taped: Option<Taped>,
 }
 
 /// Why a run could not be started.
@@ -127,6 +135,14 @@ pub fn conduct(
             (Some(started.0), Some(started.1))
         }
     };
+    let (taping, tape) = match &run.tape {
+        None => (None, None),
+        Some(path) => {
+            let refused = |source| RunError::Record { path: path.display().to_string(), source };
+            let started = TapeWriting::start(path).map_err(refused)?;
+            (Some(started.0), Some(started.1))
+        }
+    };
     if writing.is_some() {
         sources.iter_mut().for_each(|s| s.show_frames());
     }
@@ -143,7 +159,7 @@ pub fn conduct(
     let (ask, asked) = bounded(1);
     let (answered, answers) = bounded(1);
     let (tell, told) = bounded(TOLD);
-    let links = Links { stop: Arc::clone(&stop), host, asked, answered, told: tell, record: feed };
+    let links = Links { stop: Arc::clone(&stop), host, asked, answered, told: tell, record: feed, tape };
     let began = Instant::now();
     let (give_span, spans) = bounded(1_024);
     let drainer = run.drain.clone().map(|plan| Drainer::start(plan, began, give_span)).transpose()?;
@@ -158,7 +174,7 @@ pub fn conduct(
     let _ = counting.join();
     let received = receiving.join().map_err(|_| RunError::Thread(io::Error::other("it ended too early")))?;
     let tap = tapping.and_then(|thread| thread.join().ok());
-    let mut observed = close(received, tap, writing, run);
+    let mut observed = close(received, tap, (writing, taping), run);
     channels.rest(&mut observed, drains, watch);
     observed.drain_totals = drain_totals;
     observed.cut_short = run.duration.is_some() && !finished && !(run.manner.fail_fast && is_fail(&observed));
@@ -204,7 +220,7 @@ fn second_look(
     // Nobody asks it, and nobody is told: only its account counts.
     let ((_, host), (_, asked)) = (bounded(1), bounded(1));
     let ((answered, _), (told, _)) = (bounded(1), bounded(1));
-    let links = Links { stop: Arc::clone(stop), host, asked, answered, told, record: None };
+    let links = Links { stop: Arc::clone(stop), host, asked, answered, told, record: None, tape: None };
     let verifier = Verifier::new(Options { rig: None, ..options.clone() });
     let body = move || {
         let received = receive(vec![tap], verifier, links, Manner::default());
@@ -327,10 +343,20 @@ impl Channels {
 }
 
 /// The account of what was received.
-fn close(received: Received, tap: Option<TapEvidence>, writing: Option<Writing>, run: &Run) -> Observed {
-    let Received { mut verifier, sources, health, packets, untold, failed, record } = received;
+fn close(
+    received: Received,
+    tap: Option<TapEvidence>,
+    (writing, taping): (Option<Writing>, Option<TapeWriting>),
+    run: &Run,
+) -> Observed {
+    let Received { mut verifier, sources, health, packets, untold, failed, record, tape } = received;
     let left_out = record.map_or(0, |feed| feed.finish());
     let recorded = writing.map(Writing::join);
+    let taped = tape.zip(taping).map(|(feed, taping)| feed.finish(taping));
+    if let Some(text) = taped.as_ref().and_then(|taped| tape_not_whole(taped, run)) {
+        verifier.remark(rules::OBS_RECORD, now(), text);
+    }
+    let taped_less = taped.as_ref().map_or(0, |t| t.left_out);
     let unwritten = recorded.as_ref().map_or(0, |r| r.unwritten);
     if let Some(text) = not_whole(left_out, recorded.as_ref(), run) {
         verifier.remark(rules::OBS_RECORD, now(), text);
@@ -338,9 +364,11 @@ fn close(received: Received, tap: Option<TapEvidence>, writing: Option<Writing>,
     if let Some(tap) = tap {
         verifier.on_tap(tap);
     }
+    let fragments = sources.iter().filter_map(|s| s.fragments());
+    let fragments = fragments.fold((0, 0, 0), |a, b| (a.0 + b.0, a.1 + b.1, a.2 + b.2));
     let sources: Vec<SourceInfo> = sources.into_iter().map(|s| s.info().clone()).collect();
     let account = verifier.finish();
-    let layers = Layers { queue: left_out + unwritten, ..Layers::default() };
+    let layers = Layers { queue: left_out + unwritten + taped_less, ..Layers::default() };
     let observer = Observer {
         lost: 0,
         layers,
@@ -353,12 +381,14 @@ fn close(received: Received, tap: Option<TapEvidence>, writing: Option<Writing>,
         observer,
         sources,
         packets,
+        fragments,
         cut_short: false,
         failed: failed.map(|error| error.to_string()),
         drains: Vec::new(),
         drain_totals: None,
         untold,
         recorded,
+        taped,
     }
 }
 
@@ -373,6 +403,17 @@ fn not_whole(left_out: u64, recorded: Option<&Recorded>, run: &Run) -> Option<St
         )),
         None if left_out > 0 => {
             Some(format!("{path}: {left_out} records were left out, the disk was too slow"))
+        }
+        None => None,
+    }
+}
+
+fn tape_not_whole(taped: &Taped, run: &Run) -> Option<String> {
+    let path = run.tape.as_ref().map_or_else(String::new, |path| path.display().to_string());
+    match &taped.failed {
+        Some(error) => Some(format!("{path}: the tape ended early ({error}); what was written can be read")),
+        None if taped.left_out > 0 => {
+            Some(format!("{path}: {} records were left out, the disk was too slow", taped.left_out))
         }
         None => None,
     }

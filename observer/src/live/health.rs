@@ -9,6 +9,22 @@ const LONGEST: u64 = 60_000_000_000;
 /// Datagrams between two looks at the clock: what arrives meanwhile waits at least until the next look.
 const LOOK: u32 = 64;
 
+/// A difference between two clocks that grows by this much at once is a step, not a slew; ns.
+const STEP: i64 = 50_000_000;
+/// Stamps from before a step may come for this long after it, ns.
+const SETTLES: u64 = 1_000_000_000;
+
+/// A reading of two clocks.
+#[derive(Clone, Copy, Debug)]
+pub struct Clocks {
+    /// The clock of the stamps, which can be set.
+    pub now: Timestamp,
+    /// A clock that only goes on, ns since any instant.
+    pub steady: u64,
+    /// Both were read so soon after one another that their difference means something.
+    pub is_tight: bool,
+}
+
 /// State of the receive loop. All memory is taken at the start.
 #[derive(Debug)]
 pub struct Health {
@@ -16,6 +32,11 @@ pub struct Health {
     delay_max: u64,
     now: Timestamp,
     until_look: u32,
+    steady: u64,
+    /// How far the clock of the stamps is ahead of the steady one.
+    ahead: Option<i64>,
+    /// The last step, and the steady time it was noticed at.
+    stepped: Option<(i64, u64)>,
     /// Longest time between the ends of two rounds, less the time asked to wait, ns.
     pub loop_gap_max: u64,
 }
@@ -28,7 +49,16 @@ impl Default for Health {
             (0..9).for_each(|digit| h.saturating_record(10u64.pow(digit + 2)));
             h.reset();
         }
-        Health { delay, delay_max: 0, now: Timestamp(0), until_look: 0, loop_gap_max: 0 }
+        Health {
+            delay,
+            delay_max: 0,
+            now: Timestamp(0),
+            until_look: 0,
+            steady: 0,
+            ahead: None,
+            stepped: None,
+            loop_gap_max: 0,
+        }
     }
 }
 
@@ -38,19 +68,51 @@ impl Health {
         self.until_look = 0;
     }
 
-    /// A datagram stamped `at` by the kernel is in hand. `clock` reads the clock of the stamps.
+    /// A datagram stamped `at` by the kernel is in hand. `clocks` reads the clock of the stamps and one that nobody sets;
+    /// says by how much the former was set since it was read last, ns.
     #[inline]
-    pub fn waited(&mut self, at: Timestamp, clock: impl FnOnce() -> Timestamp) {
+    pub fn waited(&mut self, at: Timestamp, clocks: impl FnOnce() -> Clocks) -> Option<i64> {
+        let mut step = None;
         if self.until_look == 0 {
-            self.now = clock();
-            self.until_look = LOOK;
+            step = self.look(clocks());
         }
         self.until_look -= 1;
-        let delay = u64::try_from(self.now.0.saturating_sub(at.0)).unwrap_or(0);
+        let delay = self.now.0.saturating_sub(at.0);
+        if self.is_of_another_time(delay) {
+            return step;
+        }
+        let delay = u64::try_from(delay).unwrap_or(0);
         self.delay_max = self.delay_max.max(delay);
         if let Some(h) = &mut self.delay {
             h.saturating_record(delay.min(LONGEST));
         }
+        step
+    }
+
+    /// Reads the clocks; says by how much the clock of the stamps was set since the last look, ns.
+    pub fn look(&mut self, clocks: Clocks) -> Option<i64> {
+        self.now = clocks.now;
+        self.until_look = LOOK;
+        self.steady = clocks.steady;
+        let ahead = clocks.now.0.saturating_sub(i64::try_from(clocks.steady).unwrap_or(i64::MAX));
+        // Between two readings that lie apart anything may have passed.
+        if !clocks.is_tight {
+            return None;
+        }
+        let before = self.ahead.replace(ahead)?;
+        let by = ahead.saturating_sub(before);
+        if by.abs() < STEP {
+            return None;
+        }
+        self.stepped = Some((by, self.steady));
+        Some(by)
+    }
+
+    /// The stamp was made before the clock was set, so that it says nothing about the delay.
+    fn is_of_another_time(&self, delay: i64) -> bool {
+        let Some((by, when)) = self.stepped else { return false };
+        let recent = self.steady.saturating_sub(when) < SETTLES;
+        recent && if by > 0 { delay >= by - STEP } else { delay <= -STEP }
     }
 
     /// The loop was away for this long, ns.
@@ -69,6 +131,10 @@ impl Health {
 mod tests {
     use super::*;
 
+    fn clocks(now: i64, steady: u64) -> Clocks {
+        Clocks { now: Timestamp(now), steady, is_tight: true }
+    }
+
     #[test]
     fn delays_are_counted_against_a_clock_that_is_looked_at_now_and_then() {
         let mut h = Health::default();
@@ -77,7 +143,7 @@ mod tests {
         for i in 0..128 {
             h.waited(Timestamp(1_000_000 * i), || {
                 looks += 1;
-                Timestamp(200_000_000)
+                clocks(200_000_000, 7)
             });
         }
         assert_eq!(looks, 2);
@@ -92,7 +158,33 @@ mod tests {
     #[test]
     fn a_stamp_ahead_of_the_clock_is_no_delay() {
         let mut h = Health::default();
-        h.waited(Timestamp(10), || Timestamp(5));
+        h.waited(Timestamp(10), || clocks(5, 5));
         assert_eq!(h.queue_delay(), QueueDelay { p50: 0, p99: 0, max: 0 });
+    }
+
+    #[test]
+    fn a_clock_that_is_set_spoils_no_delay() {
+        for by in [10_000_000_000, -10_000_000_000] {
+            let mut h = Health::default();
+            let base = 1_000_000_000_000;
+            assert_eq!(h.waited(Timestamp(base), || clocks(base + 1_000_000, 50)), None);
+            h.round();
+            // Stamped before the clock was set, read after.
+            let old = Timestamp(base + 2_000_000);
+            assert_eq!(h.waited(old, || clocks(base + by + 4_000_000, 3_000_050)), Some(by));
+            assert_eq!(h.waited(Timestamp(base + by + 3_000_000), || unreachable!()), None);
+            let d = h.queue_delay();
+            assert_eq!((d.max, d.p99), (1_000_000, 1_000_000), "{by}");
+        }
+    }
+
+    #[test]
+    fn readings_that_lie_apart_and_slewed_clocks_are_no_step() {
+        let mut h = Health::default();
+        assert_eq!(h.look(clocks(1_000, 0)), None);
+        assert_eq!(h.look(Clocks { is_tight: false, ..clocks(900_000_000, 1) }), None);
+        for i in 1..100 {
+            assert_eq!(h.look(clocks(1_000 + i * 108_000_000, i as u64 * 100_000_000)), None);
+        }
     }
 }

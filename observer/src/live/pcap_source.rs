@@ -114,6 +114,10 @@ impl Source for PcapSource {
         self.reader.teller.show_frames();
     }
 
+    fn fragments(&self) -> Option<(u64, u64, u64)> {
+        Some(self.reader.teller.fragments())
+    }
+
     fn layer(&self) -> Layer {
         Layer::Ring
     }

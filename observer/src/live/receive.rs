@@ -4,9 +4,10 @@
 //! tries; what does not fit is counted. It takes no lock, reads and writes no file, logs nothing. It allocates where
 //! the verifier meets a stream or a finding for the first time, and nowhere else.
 
-use super::health::Health;
+use super::health::{Clocks, Health};
 use super::record::RecordFeed;
 use super::source::{Layer, Seen, Source};
+use super::tape::TapeFeed;
 use crossbeam_channel::{Receiver, Sender};
 use std::io;
 use std::sync::Arc;
@@ -52,6 +53,8 @@ pub struct Links {
     pub told: Sender<Told>,
     /// Where records go, when they are kept.
     pub record: Option<RecordFeed>,
+    /// Where the tape goes, when there is one.
+    pub tape: Option<TapeFeed>,
 }
 
 /// How the loop is run.
@@ -63,6 +66,8 @@ pub struct Manner {
     pub realtime: Option<u8>,
     /// CPU to stay on.
     pub cpu: Option<usize>,
+    /// The clock of the stamps; the system's when there is none.
+    pub clock: Option<fn() -> Timestamp>,
 }
 
 /// What the loop leaves behind.
@@ -81,6 +86,8 @@ pub struct Received {
     pub failed: Option<io::Error>,
     /// What is left of the record's hand-over, to be closed.
     pub record: Option<RecordFeed>,
+    /// The same of the tape.
+    pub tape: Option<TapeFeed>,
 }
 
 struct Loop {
@@ -97,6 +104,7 @@ struct Loop {
     newest: Vec<(u16, Timestamp)>,
     latest: Timestamp,
     pending: u64,
+    began: Instant,
 }
 
 /// Runs the loop until it is stopped, or a source fails for good.
@@ -116,12 +124,13 @@ pub fn receive(
         lost: 0,
         counted: 0,
         newest: Vec::with_capacity(PORTS_KEPT),
-        latest: now(),
+        latest: manner.clock.map_or_else(now, |clock| clock()),
         pending: 0,
+        began: Instant::now(),
     };
     let failed = l.rounds(&mut sources);
     l.close(&mut sources);
-    let record = l.links.record.take();
+    let (record, tape) = (l.links.record.take(), l.links.tape.take());
     Received {
         verifier: l.verifier,
         sources,
@@ -130,6 +139,7 @@ pub fn receive(
         untold: l.untold,
         failed,
         record,
+        tape,
     }
 }
 
@@ -152,6 +162,9 @@ impl Loop {
             if end.duration_since(counted) >= COUNTERS_EVERY {
                 counted = end;
                 self.count(sources);
+                if let Some(by) = self.health.look(clocks(self.began, self.manner.clock)) {
+                    self.stepped(by);
+                }
             }
             self.hand_over();
         }
@@ -188,7 +201,7 @@ impl Loop {
     }
 
     fn went_down(&mut self, name: &str) {
-        let at = now();
+        let at = self.clock();
         self.remark(rules::OBS_LINK, at, format!("{name} was down while it was observed"));
         // What is missing meanwhile may have been on the wire: no number is known, so that nothing is proven.
         let from = self.latest;
@@ -207,7 +220,9 @@ impl Loop {
         match item {
             Seen::Datagram(at, datagram) => {
                 self.packets += 1;
-                self.health.waited(at, now);
+                if let Some(by) = self.health.waited(at, || clocks(self.began, self.manner.clock)) {
+                    self.stepped(by);
+                }
                 let port = datagram.destination.port();
                 if self.pending > 0 {
                     self.dropped(layer, Some(port), at);
@@ -215,7 +230,10 @@ impl Loop {
                 self.came(port, at);
                 let before = self.verifier.findings_so_far();
                 let arrival = Arrival { at, packet: self.packets };
-                self.verifier.on_datagram(arrival, &datagram);
+                let noted = self.verifier.on_datagram_noted(arrival, &datagram);
+                if let Some(tape) = &mut self.links.tape {
+                    tape.datagram(arrival, &datagram, noted.as_ref(), &self.verifier);
+                }
                 if let Some(record) = &mut self.links.record {
                     record.datagram(at, &datagram);
                 }
@@ -229,7 +247,11 @@ impl Loop {
                     self.dropped(layer, None, at);
                 }
                 self.latest = self.latest.max(at);
-                self.verifier.on_packet(Arrival { at, packet: self.packets });
+                let arrival = Arrival { at, packet: self.packets };
+                self.verifier.on_packet(arrival);
+                if let Some(tape) = &mut self.links.tape {
+                    tape.other(arrival, false);
+                }
             }
             Seen::Frame(record) => {
                 if let Some(feed) = &mut self.links.record {
@@ -238,6 +260,27 @@ impl Loop {
             }
             Seen::Dropped(n) => self.pending = self.pending.saturating_add(n),
         }
+    }
+
+    /// The clock of the stamps was set; the stamps to come will show it.
+    #[cold]
+    fn stepped(&mut self, by: i64) {
+        let at = self.clock();
+        self.verifier.on_clock_step(by);
+        if let Some(record) = &mut self.links.record {
+            record.clock_step(at, by);
+        }
+        if let Some(tape) = &mut self.links.tape {
+            tape.clock_step(by);
+        }
+        // What came last was stamped in another time: drops are placed by it.
+        let moved = |at: Timestamp| Timestamp(at.0.saturating_add(by));
+        self.latest = moved(self.latest);
+        self.newest.iter_mut().for_each(|(_, at)| *at = moved(*at));
+    }
+
+    fn clock(&self) -> Timestamp {
+        self.manner.clock.map_or_else(now, |clock| clock())
     }
 
     /// Drops between what came before on the port and now.
@@ -257,6 +300,9 @@ impl Loop {
         self.verifier.on_drops(drops);
         if let Some(record) = &mut self.links.record {
             record.evidence(&drops);
+        }
+        if let Some(tape) = &mut self.links.tape {
+            tape.evidence(&drops);
         }
     }
 
@@ -291,7 +337,7 @@ impl Loop {
         self.health.away(ns);
         let signed = i64::try_from(ns).unwrap_or(i64::MAX);
         if signed >= STALL_LIMIT {
-            let to = now();
+            let to = self.clock();
             self.verifier.on_stall(Timestamp(to.0.saturating_sub(signed)), to);
             let text = format!("the receive loop was held up for {} ms", ns / 1_000_000);
             self.remark(rules::OBS_STALL, to, text);
@@ -321,6 +367,9 @@ impl Loop {
         if let Some(record) = &mut self.links.record {
             record.tick();
         }
+        if let Some(tape) = &mut self.links.tape {
+            tape.tick();
+        }
     }
 
     /// The end: what was dropped after the last datagram is counted too.
@@ -336,7 +385,7 @@ impl Loop {
             }
             self.pending = self.pending.saturating_add(source.take_unannounced().unwrap_or(0));
             if self.pending > 0 {
-                let to = now();
+                let to = self.clock();
                 self.dropped_last(layer, to);
             }
         }
@@ -355,6 +404,15 @@ impl Loop {
 fn told(f: &Finding, verifier: &Verifier) -> Told {
     let stream = f.stream.and_then(|s| verifier.stream_name(s)).unwrap_or_default();
     Told { code: f.code, severity: f.severity, at: Timestamp(f.first_ns), stream, text: f.text.clone() }
+}
+
+/// Both clocks, the steady one since `began`.
+fn clocks(began: Instant, clock: Option<fn() -> Timestamp>) -> Clocks {
+    let before = began.elapsed();
+    let now = clock.map_or_else(now, |clock| clock());
+    let after = began.elapsed();
+    let is_tight = after.saturating_sub(before) < Duration::from_millis(1);
+    Clocks { now, steady: u64::try_from(after.as_nanos()).unwrap_or(u64::MAX), is_tight }
 }
 
 /// The clock of the kernel's stamps.

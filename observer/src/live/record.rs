@@ -8,18 +8,11 @@ mod write;
 
 pub use write::{RecordPlan, Recorded, Rotation, Writing};
 
+use super::handover::Handover;
 use crate::capture::Record;
-use crossbeam_channel::{Receiver, Sender};
-use std::time::{Duration, Instant};
 use wireproof_protocols::verify::{Finding, HostDrops};
 use wireproof_protocols::{Datagram, Timestamp};
 
-/// Octets of a block.
-const BLOCK: usize = 1 << 20;
-/// Blocks of a run.
-pub(super) const BLOCKS: usize = 32;
-/// A block that is not full is handed over after this long.
-const FLUSH: Duration = Duration::from_millis(250);
 /// Longest text kept of a finding.
 const TEXT_MAX: usize = 400;
 
@@ -27,7 +20,7 @@ const TEXT_MAX: usize = 400;
 pub(super) mod entry {
     /// A frame or IP packet: link type u32, stamp i64, length on the wire u32, octets.
     pub(crate) const OCTETS: u8 = 1;
-    /// Drop evidence, as its comment.
+    /// Drop evidence or a step of the clock, as its comment.
     pub(crate) const DROPS: u8 = 2;
     /// A finding, as the comment of the record before it.
     pub(crate) const FINDING: u8 = 3;
@@ -35,11 +28,7 @@ pub(super) mod entry {
 
 /// The receive loop's end of the hand-over.
 pub struct RecordFeed {
-    block: Vec<u8>,
-    empty: Receiver<Vec<u8>>,
-    full: Sender<Vec<u8>>,
-    flushed: Instant,
-    rounds: u32,
+    handover: Handover,
     /// Records left out for want of room.
     pub left_out: u64,
     /// The loop's sources show frames; datagrams need no headers then.
@@ -47,16 +36,8 @@ pub struct RecordFeed {
 }
 
 impl RecordFeed {
-    pub(super) fn new(empty: Receiver<Vec<u8>>, full: Sender<Vec<u8>>) -> Self {
-        RecordFeed {
-            block: write::block(),
-            empty,
-            full,
-            flushed: Instant::now(),
-            rounds: 0,
-            left_out: 0,
-            frames: false,
-        }
+    pub(super) fn new(handover: Handover) -> Self {
+        RecordFeed { handover, left_out: 0, frames: false }
     }
 
     /// A frame as it was on the link.
@@ -82,6 +63,12 @@ impl RecordFeed {
         self.put(entry::DROPS, &[&drops.to.0.to_le_bytes(), text.as_bytes()]);
     }
 
+    /// The clock of the stamps was set by so many nanoseconds, and stands at `at`.
+    pub fn clock_step(&mut self, at: Timestamp, by: i64) {
+        let text = crate::capture::step_comment(by);
+        self.put(entry::DROPS, &[&at.0.to_le_bytes(), text.as_bytes()]);
+    }
+
     /// A finding; it becomes the comment of the newest record.
     pub fn finding(&mut self, f: &Finding) {
         let text = &f.text[..f.text.floor_char_boundary(TEXT_MAX)];
@@ -92,18 +79,12 @@ impl RecordFeed {
 
     /// A round of the loop went by: hands over what has waited long enough.
     pub fn tick(&mut self) {
-        self.rounds = self.rounds.wrapping_add(1);
-        if self.rounds.is_multiple_of(16) && !self.block.is_empty() && self.flushed.elapsed() >= FLUSH {
-            self.turn();
-        }
+        self.handover.tick();
     }
 
     /// Hands over what is left; the writer ends when the feed is dropped. May wait: the loop is over.
     pub fn finish(self) -> u64 {
-        if !self.block.is_empty() && self.full.send(self.block).is_err() {
-            return self.left_out + 1;
-        }
-        self.left_out
+        self.left_out + u64::from(!self.handover.finish())
     }
 
     fn octets(&mut self, link_type: u32, at: Timestamp, length: u32, parts: &[&[u8]]) {
@@ -115,23 +96,14 @@ impl RecordFeed {
 
     fn put(&mut self, kind: u8, parts: &[&[u8]]) {
         let length: usize = parts.iter().map(|part| part.len()).sum();
-        if self.block.len() + 5 + length > BLOCK && !self.turn() {
+        if !self.handover.room(5 + length) {
             self.left_out += 1;
             return;
         }
         let Ok(stated) = u32::try_from(length) else { return };
-        self.block.push(kind);
-        self.block.extend_from_slice(&stated.to_le_bytes());
-        parts.iter().for_each(|part| self.block.extend_from_slice(part));
-    }
-
-    /// Hands the block over and takes an empty one; `false` when there is none.
-    fn turn(&mut self) -> bool {
-        let Ok(next) = self.empty.try_recv() else { return false };
-        let full = std::mem::replace(&mut self.block, next);
-        self.block.clear();
-        self.flushed = Instant::now();
-        // The queue holds as many blocks as there are: it cannot be full, only gone.
-        self.full.try_send(full).is_ok()
+        let block = &mut self.handover.block;
+        block.push(kind);
+        block.extend_from_slice(&stated.to_le_bytes());
+        parts.iter().for_each(|part| block.extend_from_slice(part));
     }
 }

@@ -176,6 +176,10 @@ impl Source for RingSource {
         self.teller.show_frames();
     }
 
+    fn fragments(&self) -> Option<(u64, u64, u64)> {
+        Some(self.teller.fragments())
+    }
+
     fn layer(&self) -> Layer {
         Layer::Ring
     }

@@ -97,6 +97,12 @@ pub trait Source: Send {
     /// Hand over the frames themselves too; sources without frames have nothing to show.
     fn show_frames(&mut self) {}
 
+    /// IP fragments seen, datagrams put together from fragments, datagrams that stayed incomplete; `None` where the
+    /// kernel puts them together before anybody sees them (sockets).
+    fn fragments(&self) -> Option<(u64, u64, u64)> {
+        None
+    }
+
     /// Which layer [`Seen::Dropped`] and [`SourceCounters::dropped`] speak of.
     fn layer(&self) -> Layer;
 

@@ -212,6 +212,11 @@ impl Teller {
         self.frames = true;
     }
 
+    /// See [`super::source::Source::fragments`].
+    pub(super) fn fragments(&self) -> (u64, u64, u64) {
+        self.dissector.fragments()
+    }
+
     /// True when frames are handed over.
     #[inline]
     pub(super) fn shows_frames(&self) -> bool {
@@ -241,7 +246,7 @@ impl Teller {
             }
             Item::Packet(arrival) => each(Seen::Packet(arrival.at)),
             // Only files say this; a tap has its counters.
-            Item::Blind { .. } | Item::Drops(_) => {}
+            Item::Blind { .. } | Item::Drops(_) | Item::ClockStep(_) | Item::Taped(_) => {}
         }
     }
 }

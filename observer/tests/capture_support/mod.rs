@@ -41,6 +41,7 @@ impl Got {
             Item::Packet(arrival) => Got::Packet(arrival),
             Item::Blind { from, to, dropped } => Got::Blind(from.0, to.0, dropped),
             Item::Drops(d) => Got::Blind(d.from.0, d.to.0, d.count),
+            Item::ClockStep(_) | Item::Taped(_) => panic!("a capture is no tape"),
         }
     }
 

@@ -233,9 +233,11 @@ fn a_summary_goes_to_a_file_on_request_and_the_verdict_to_the_talk() {
 #[test]
 fn options_that_contradict_each_other_are_usage_errors() {
     let Some(bench) = Bench::new("options_that_contradict_each_other_are_usage_errors") else { return };
-    let wrong: [&[&str]; 13] = [
+    let wrong: [&[&str]; 15] = [
         &["-w", "same", "-o", "same"],
         &["-w", "same", "-o", "./same"],
+        &["--tape", "same", "-o", "same"],
+        &["-w", "same", "--tape", "./same"],
         &["--udp", "0.0.0.0:5568", "-i", "near"],
         &["--join", "1-4", "-i", "near"],
         &["--join-on", "near"],

@@ -7,6 +7,8 @@ mod endings;
 pub(crate) mod process;
 mod silence;
 pub(crate) mod summary;
+mod tap;
+mod tape;
 
 use process::Finished;
 pub(crate) use process::Observe;
@@ -176,6 +178,11 @@ impl Bench {
     /// Runs `ip` in the observer's namespace.
     pub(crate) fn ip_near(&self, arguments: &str) {
         tried(&format!("ip -n {} {arguments}", self.near)).unwrap();
+    }
+
+    /// The same where the kernel may refuse it.
+    fn try_ip_near(&self, arguments: &str) -> Result<(), String> {
+        tried(&format!("ip -n {} {arguments}", self.near))
     }
 
     /// Runs `ip` in the sender's namespace.

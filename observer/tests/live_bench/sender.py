@@ -48,8 +48,9 @@ def artnet(port_address, number, data):
 
 
 def bigpacket(index, count, frame, data):
+    """Chunks of equal size."""
     flags = (index + 1 == count) | (index == 0) << 1
-    head = struct.pack(">4sBBHHHHHIIII", b"BPK1", 1, 32, flags, 7, index, count, len(data), frame, index * CHUNK, DISPLAY, 0)
+    head = struct.pack(">4sBBHHHHHIIII", b"BPK1", 1, 32, flags, 7, index, count, len(data), frame, index * len(data), DISPLAY, 0)
     return head + data
 
 
@@ -83,8 +84,10 @@ def streams(args):
         out.append(Stream("ddp/1", DDP, 6, lambda n, f, i: ddp(i, 6, n, content(99, f, CHUNK))))
     for p in range(1, args.artnet + 1):
         out.append(Stream(f"artnet/{p}", ARTNET, 1, lambda n, f, i, p=p: artnet(p, n, content(p, f, 512))))
+    chunks = DISPLAY // args.chunk
     for b in range(args.bigpacket):
-        out.append(Stream("bigpacket/7", BIGPACKET, 6, lambda n, f, i: bigpacket(i, 6, f, content(50, f, CHUNK))))
+        make = lambda n, f, i: bigpacket(i, chunks, f, content(50, f, args.chunk))
+        out.append(Stream("bigpacket/7", BIGPACKET, chunks, make))
     return out
 
 
@@ -190,6 +193,7 @@ def main():
     p.add_argument("--ddp", type=int, default=1)
     p.add_argument("--artnet", type=int, default=4)
     p.add_argument("--bigpacket", type=int, default=0)
+    p.add_argument("--chunk", type=int, default=CHUNK, help="octets of a BigPacket chunk, a part of the display's")
     p.add_argument("--skip", type=int, default=0, help="datagrams left out in each stream")
     p.add_argument("--stray", type=int, default=0, help="datagrams of each stream that get lost on the way")
     p.add_argument("--skip-until", type=int, default=0, help="frame from which on nothing is left out or damaged")

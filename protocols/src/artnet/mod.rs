@@ -10,7 +10,9 @@ pub mod rules;
 #[cfg(test)]
 mod tests;
 
-use crate::{Claim, Datagram, Decoder, Faults, Marks, Pdu, Protocol, Rule, Severity, Undecodable, Value};
+use crate::{
+    Claim, Datagram, Decoder, Faults, Kind, Marks, Pdu, Protocol, Rule, Severity, Undecodable, Value,
+};
 use opcode::Opcode;
 use rules::*;
 
@@ -39,6 +41,11 @@ impl Decoder for ArtNet {
 
     fn rules(&self) -> &'static [Rule] {
         &RULES
+    }
+
+    fn kind(&self, name: &str) -> Option<Kind> {
+        let known = opcode::OPCODES.iter().map(|o| o.kind);
+        known.chain([opcode::UNKNOWN]).find(|kind| kind.name == name)
     }
 
     #[inline]

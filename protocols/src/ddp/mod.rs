@@ -82,6 +82,10 @@ impl Decoder for Ddp {
         &RULES
     }
 
+    fn kind(&self, name: &str) -> Option<Kind> {
+        [DISPLAY, CONTROL, QUERY, REPLY].into_iter().find(|kind| kind.name == name)
+    }
+
     #[inline]
     fn claims(&self, d: &Datagram<'_>) -> Claim {
         let reply = FLAG_VERSION | FLAG_REPLY;

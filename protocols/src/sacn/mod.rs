@@ -59,6 +59,10 @@ impl Decoder for Sacn {
         &rules::RULES
     }
 
+    fn kind(&self, name: &str) -> Option<Kind> {
+        [DATA, SYNC, DISCOVERY, OTHER].into_iter().find(|kind| kind.name == name)
+    }
+
     #[inline]
     fn claims(&self, d: &Datagram<'_>) -> Claim {
         if has_identifier(d.payload) {

@@ -5,6 +5,7 @@ use super::content::{full, mix, sample};
 use super::findings::Place;
 use super::flow::{DESTINATIONS_MAX, Destination, Flow, FlowKey};
 use super::model::Unit;
+use super::noted::{Marked, Noted, Remark};
 use super::observation::Observation;
 use super::output::{Output, OutputKey};
 use super::settle::{frozen, take};
@@ -18,23 +19,46 @@ const SACN_TIMEOUT: i64 = 2_500 * MS;
 const DISCOVERED_MAX: usize = 4096;
 
 impl Verifier {
-    pub(crate) fn arrive(&mut self, now: i64, arrival: Arrival, d: &Datagram<'_>) {
+    /// Decodes and judges a datagram; `None` when nobody claims it.
+    #[inline]
+    pub(crate) fn arrive<'a>(&mut self, now: i64, arrival: Arrival, d: &Datagram<'a>) -> Option<Noted<'a>> {
         let Some(decoder) = registry::claim(d) else {
             self.counts.other += 1;
-            return;
+            return None;
         };
-        self.counts.lighting += 1;
         self.faults.clear();
-        let decoded = decoder.decode(d, &mut self.faults);
-        let guess = self.guess(d, decoded.as_ref().ok());
-        let hash = decoded.as_ref().map_or(0, |p| sample(p.data));
-        if self.is_copy(now, arrival, d, hash, decoded.as_ref().ok(), guess) {
+        let pdu = decoder.decode(d, &mut self.faults).ok();
+        let mut noted = Noted {
+            sampled: pdu.as_ref().map_or(0, |p| sample(p.data)),
+            pdu,
+            copy: false,
+            cut: d.is_cut(),
+            well_formed: self.faults.well_formed(),
+            content: 0,
+        };
+        self.judge(now, arrival, d, &mut noted, Marked::Own);
+        Some(noted)
+    }
+
+    /// Everything that follows the decoding.
+    #[inline]
+    pub(crate) fn judge(
+        &mut self,
+        now: i64,
+        arrival: Arrival,
+        d: &Datagram<'_>,
+        noted: &mut Noted<'_>,
+        faults: Marked<'_>,
+    ) {
+        self.counts.lighting += 1;
+        let guess = self.guess(d, noted.pdu.as_ref());
+        if self.is_copy(now, arrival, d, noted, faults, guess) {
             return;
         }
-        self.note_capture(arrival, d);
-        let Ok(pdu) = decoded else {
+        self.note_capture(arrival, d, noted.cut);
+        let Some(pdu) = noted.pdu else {
             self.counts.undecodable += 1;
-            self.report_faults(None, arrival);
+            self.report_faults(None, arrival, faults);
             return;
         };
         self.count_kind(pdu.kind);
@@ -48,18 +72,16 @@ impl Verifier {
         if self.is_damaged(source, d, now, arrival) {
             return;
         }
-        if self.faults.well_formed() {
+        if noted.well_formed {
             self.counts.well_formed += 1
         } else {
             self.counts.malformed += 1
         }
         let flow = guess.or_else(|| self.flow(d, &pdu, now, arrival, source));
-        if !self.faults.is_empty() {
-            self.report_faults(flow, arrival);
-        }
+        self.report_faults(flow, arrival, faults);
         self.discover(d, &pdu);
         if let Some(flow) = flow {
-            self.observe(flow, now, arrival, d, &pdu, hash);
+            self.observe(flow, now, arrival, d, noted, faults);
         }
     }
 
@@ -83,8 +105,8 @@ impl Verifier {
         now: i64,
         arrival: Arrival,
         d: &Datagram<'_>,
-        hash: u64,
-        pdu: Option<&Pdu<'_>>,
+        noted: &mut Noted<'_>,
+        faults: Marked<'_>,
         guess: Option<usize>,
     ) -> bool {
         let known =
@@ -94,8 +116,10 @@ impl Verifier {
             None => self.shared.sources.path(d.source.ip(), d.destination.ip()),
         };
         let Some(path) = path.map(|i| &mut self.shared.sources.paths[i]) else { return false };
-        let print = || print(d, pdu, hash);
-        if path.is_copy(d, now, print) {
+        if let Marked::Own = faults {
+            noted.copy = path.is_copy(d, now, || print(d, noted.pdu.as_ref(), noted.sampled));
+        }
+        if noted.copy {
             self.counts.capture_duplicates += 1;
             self.first_copy.get_or_insert((arrival.packet, arrival.at.0));
             return true;
@@ -104,12 +128,12 @@ impl Verifier {
         false
     }
 
-    fn note_capture(&mut self, arrival: Arrival, d: &Datagram<'_>) {
+    fn note_capture(&mut self, arrival: Arrival, d: &Datagram<'_>, cut: bool) {
         if d.link.fragments > 1 {
             self.counts.fragmented += 1;
             self.first_fragment.get_or_insert((arrival.packet, arrival.at.0));
         }
-        if d.is_cut() {
+        if cut {
             self.counts.cut += 1;
             self.first_cut.get_or_insert((arrival.packet, arrival.at.0));
         }
@@ -138,13 +162,18 @@ impl Verifier {
         true
     }
 
-    fn report_faults(&mut self, stream: Option<usize>, arrival: Arrival) {
+    fn report_faults(&mut self, stream: Option<usize>, arrival: Arrival, faults: Marked<'_>) {
         let place = Place { stream, packet: arrival.packet, stamp: arrival.at.0 };
-        for fault in self.faults.as_slice() {
+        let findings = &mut self.shared.findings;
+        let mut report = |remark: &Remark<'_>| {
             // "Sequence unused" is told once per stream, when its numbering is known.
-            if !matches!(fault.rule.code, "DDP-Q10" | "ARTNET-Q20") {
-                self.shared.findings.fault(fault, place);
+            if !matches!(remark.rule.code, "DDP-Q10" | "ARTNET-Q20") {
+                findings.fault(remark, place);
             }
+        };
+        match faults {
+            Marked::Own => self.faults.as_slice().iter().for_each(|fault| report(&Remark::from(fault))),
+            Marked::Taped(remarks) => remarks.iter().for_each(report),
         }
     }
 
@@ -192,9 +221,10 @@ impl Verifier {
         now: i64,
         arrival: Arrival,
         d: &Datagram<'_>,
-        pdu: &Pdu<'_>,
-        hash: u64,
+        noted: &mut Noted<'_>,
+        faults: Marked<'_>,
     ) {
+        let Some(pdu) = &noted.pdu else { return };
         if index != self.last_flow
             && let Some(s) = self.successor.get_mut(self.last_flow)
         {
@@ -213,7 +243,7 @@ impl Verifier {
             numbered: pdu.sequence.is_some(),
             offset: pdu.offset,
             length: pdu.data_length,
-            hash,
+            hash: noted.sampled,
             index: pdu.index,
             count: pdu.count,
             frame: -1,
@@ -226,7 +256,8 @@ impl Verifier {
         self.destination(index, d, &mut o);
         self.session(index, d, pdu, &mut o);
         self.count(index, d, pdu, &o);
-        o.same = self.flows[index].remember(pdu, hash);
+        let taped = matches!(faults, Marked::Taped(_)).then_some(noted.content);
+        (o.same, noted.content) = self.flows[index].remember(pdu, noted.sampled, taped);
         if pdu.marks.has(Marks::SYNC) {
             self.synchronize(index, now, pdu);
         } else {

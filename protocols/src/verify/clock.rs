@@ -11,6 +11,9 @@ const LEAP: i64 = SECOND;
 /// No capture pauses for this long: the clock was set.
 const SET_FORWARD: i64 = 30 * 86_400 * SECOND;
 
+/// An announced step is looked for in so much engine time after the announcement, and between packets no further apart.
+const ANNOUNCED: i64 = 60 * SECOND;
+
 /// Engine time ends here, so that no sum or difference of two instants overflows.
 const END: i64 = i64::MAX / 8;
 
@@ -34,9 +37,30 @@ pub(crate) struct Clock {
     now: i64,
     first: Option<i64>,
     latest: i64,
+    /// A step that the observer knows of, and the engine time it said so.
+    announced: Option<(i64, i64)>,
 }
 
 impl Clock {
+    /// The clock of the stamps was set by this many nanoseconds; the stamps to come will show it.
+    pub(crate) fn announce(&mut self, by: i64) {
+        // Two steps before any packet are one.
+        let before = self.announced.map_or(0, |(by, _)| by);
+        self.announced = Some((before.saturating_add(by), self.now));
+    }
+
+    /// The time that really passed, when `step` between two stamps holds the announced one.
+    fn passed(&mut self, step: i64) -> Option<(i64, i64)> {
+        let (by, said) = self.announced?;
+        if self.now - said > ANNOUNCED {
+            self.announced = None;
+            return None;
+        }
+        let passed = step.saturating_sub(by);
+        let shows = if by < 0 { step <= -JITTER } else { step >= by.saturating_sub(JITTER) };
+        (shows && passed > -JITTER && passed <= ANNOUNCED).then_some((by, passed.max(0)))
+    }
+
     /// Takes a stamp; returns the engine's time, which never decreases, and what happened.
     pub(crate) fn advance(&mut self, at: Timestamp) -> (i64, Tick) {
         let Some(last) = self.last_stamp else {
@@ -48,6 +72,13 @@ impl Clock {
         let step = at.0.saturating_sub(last);
         self.first = self.first.map(|f| f.min(at.0));
         self.latest = self.latest.max(at.0);
+        if let Some((by, passed)) = self.passed(step) {
+            self.announced = None;
+            self.last_stamp = Some(at.0);
+            self.now += passed.min((END - self.now).max(0));
+            let tick = if by < 0 { Tick::Back(by.saturating_neg()) } else { Tick::Forward(by) };
+            return (self.now, tick);
+        }
         if step < 0 && step > -JITTER {
             return (self.now, Tick::Normal);
         }
@@ -88,5 +119,36 @@ mod tests {
         assert_eq!(ticks[3].1, Tick::Back(11 * SECOND));
         assert!(ticks.windows(2).all(|w| w[0].0 <= w[1].0), "{ticks:?}");
         assert_eq!(c.stamps(), (Some(8_000 * MS), Some(20_000 * MS)));
+    }
+
+    #[test]
+    fn an_announced_step_is_taken_out_where_the_stamps_show_it_and_nowhere_else() {
+        for (by, tick) in [(10, Tick::Forward(10 * SECOND)), (-10, Tick::Back(10 * SECOND))] {
+            let mut c = Clock::default();
+            let mut stamp = 100 * SECOND;
+            let mut advance = |c: &mut Clock, by: i64| {
+                stamp += by;
+                c.advance(Timestamp(stamp))
+            };
+            advance(&mut c, 0);
+            c.announce(by * SECOND);
+            // One that waited in the buffer while the clock was set.
+            assert_eq!(advance(&mut c, 20 * MS), (20 * MS, Tick::Normal));
+            assert_eq!(advance(&mut c, by * SECOND + 30 * MS), (50 * MS, tick));
+            assert_eq!(advance(&mut c, 20 * MS), (70 * MS, Tick::Normal));
+            assert_eq!(advance(&mut c, 10 * SECOND), (70 * MS + 10 * SECOND, Tick::Leap(10 * SECOND)));
+        }
+    }
+
+    #[test]
+    fn hostile_announcements_overflow_nothing() {
+        let mut c = Clock::default();
+        for by in [i64::MAX, i64::MIN, i64::MAX, 1, -1] {
+            c.announce(by);
+            for at in [0, i64::MAX, i64::MIN, 5] {
+                c.advance(Timestamp(at));
+            }
+        }
+        assert!(c.now() >= 0);
     }
 }

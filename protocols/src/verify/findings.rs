@@ -1,7 +1,8 @@
 //! The findings of a run: merged by rule and stream, bounded, numbered in order of first occurrence.
 
 use super::account::{Finding, Owners};
-use crate::{Fault, Rule, Severity};
+use super::noted::Remark;
+use crate::{Rule, Severity};
 use std::collections::HashMap;
 
 /// Most findings kept of each severity (info, warning, violation), so that none crowds out a worse one; further ones
@@ -50,7 +51,7 @@ impl Findings {
     }
 
     /// Counts a fault of one datagram under its rule and stream; the first case is kept as the example.
-    pub(crate) fn fault(&mut self, fault: &Fault, place: Place) {
+    pub(crate) fn fault(&mut self, fault: &Remark<'_>, place: Place) {
         let key = (fault.rule.code, fault.severity, place.stream, 0);
         let text = || fault_text(fault);
         if let Some(f) = self.entry(key, fault.rule, fault.severity, place, text)
@@ -174,7 +175,7 @@ impl Findings {
 }
 
 /// The rule is quoted, so the sentence has to say that it is the rule and not what was seen.
-fn fault_text(fault: &Fault) -> String {
+fn fault_text(fault: &Remark<'_>) -> String {
     let title = fault.rule.title.trim_end_matches('.');
     let said = match fault.severity {
         Severity::Violation => format!("rule broken: {title}"),

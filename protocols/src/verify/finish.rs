@@ -60,6 +60,7 @@ impl Verifier {
         self.check_rig(&ranges);
         self.blind_times();
         self.attribute();
+        self.coincide();
         self.account(&ranges)
     }
 

@@ -321,11 +321,11 @@ impl Flow {
         self.last_preview = pdu.marks.has(Marks::PREVIEW);
     }
 
-    /// Remembers the content, whose sample is `sampled`; says whether it repeats the content before, in the same
-    /// place of the frame.
-    pub(crate) fn remember(&mut self, pdu: &Pdu<'_>, sampled: u64) -> bool {
+    /// Remembers the content, whose sample is `sampled`, or whose number stands on a tape; says whether it repeats
+    /// the content before, in the same place of the frame, and its number.
+    pub(crate) fn remember(&mut self, pdu: &Pdu<'_>, sampled: u64, taped: Option<u64>) -> (bool, u64) {
         if pdu.start_code != 0 || !pdu.marks.has(Marks::DATA) {
-            return false;
+            return (false, 0);
         }
         let chunk = self.chunk(pdu);
         let slot = if self.chunked() {
@@ -337,8 +337,8 @@ impl Flow {
             &mut self.content
         };
         let before = *slot;
-        *slot = content(pdu.data, sampled, before);
-        before != 0 && same(before, *slot)
+        *slot = taped.unwrap_or_else(|| content(pdu.data, sampled, before));
+        (before != 0 && same(before, *slot), *slot)
     }
 
     fn chunk(&self, pdu: &Pdu<'_>) -> usize {

@@ -264,7 +264,7 @@ impl Verifier {
         if self.blind.is_empty() {
             return;
         }
-        let total: u64 = self.blind.iter().map(|b| b.dropped).sum();
+        let total = self.blind.iter().fold(0, |sum: u64, b| sum.saturating_add(b.dropped));
         let first = self.blind.first().map_or(0, |b| b.from);
         let place = Place { stream: None, packet: 0, stamp: first };
         let text =

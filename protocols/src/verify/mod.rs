@@ -8,6 +8,7 @@ mod arrive;
 mod cadence;
 mod chunks;
 mod clock;
+mod coincidence;
 mod conflict;
 mod content;
 mod episodes;
@@ -18,6 +19,7 @@ mod flow;
 mod judge;
 mod leap;
 mod model;
+mod noted;
 mod observation;
 mod output;
 mod progress;
@@ -32,6 +34,7 @@ mod tap;
 
 pub use account::*;
 pub use evidence::{DropLayer, HostDrops};
+pub use noted::{Noted, Remark};
 pub use progress::{Progress, StreamProgress};
 pub use sequence::sacn_accepts;
 pub use tap::TapEvidence;
@@ -133,6 +136,12 @@ impl Verifier {
         self.arrive(now, arrival, d);
     }
 
+    /// The clock that stamps was set by `by` nanoseconds, as the observing host knows by another clock. The step is taken
+    /// out of the time between the two packets that show it.
+    pub fn on_clock_step(&mut self, by: i64) {
+        self.clock.announce(by);
+    }
+
     /// Takes note of the time of a capture record that holds no UDP datagram.
     pub fn on_packet(&mut self, arrival: Arrival) {
         self.tick(arrival);
@@ -148,7 +157,7 @@ impl Verifier {
         } else if let Some(last) = self.blind.last_mut() {
             last.from = last.from.min(from.0);
             last.to = last.to.max(to.0);
-            last.dropped += dropped;
+            last.dropped = last.dropped.saturating_add(dropped);
         }
     }
 

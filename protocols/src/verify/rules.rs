@@ -191,7 +191,7 @@ rules! {
         "Look at the cable, the switch port and the host's power saving.",
         "eth1 down for 2.1 s";
     OBS_RECORD "OBS-RECORD" Warning
-        "the capture file of the run is not whole",
+        "the capture file or the tape of the run is not whole",
         "The verdict is not touched: datagrams are verified before they are recorded.",
         "Write to a faster or larger disk.",
         "340 records not written: the disk was full";

@@ -1,8 +1,8 @@
 //! The writing thread: blocks in, pcapng files out, one after another when they are to be rotated.
 
-use super::{BLOCK, BLOCKS, RecordFeed, entry};
+use super::{RecordFeed, entry};
 use crate::capture::{LinkType, PcapngWriter, Record};
-use crossbeam_channel::{Receiver, Sender, bounded};
+use crate::live::handover::{Blocks, handover};
 use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -48,30 +48,18 @@ pub struct Writing {
     thread: JoinHandle<Recorded>,
 }
 
-/// An empty block whose pages are there: zeros alone would be mapped when the receive loop first writes to them.
-pub(super) fn block() -> Vec<u8> {
-    let mut block = vec![1; BLOCK];
-    block.clear();
-    block
-}
-
 impl Writing {
     /// Opens the first file and starts the thread.
     ///
     /// # Errors
     /// When the file cannot be made.
     pub fn start(plan: RecordPlan) -> io::Result<(Writing, RecordFeed)> {
-        let (give, take) = bounded::<Vec<u8>>(BLOCKS);
-        let (full, filled) = bounded::<Vec<u8>>(BLOCKS + 1);
-        for _ in 1..BLOCKS {
-            let _ = give.try_send(block());
-        }
+        let (handover, blocks) = handover();
         let mut files = Files::new(plan);
         files.open()?;
-        let thread = std::thread::Builder::new()
-            .name("record".to_owned())
-            .spawn(move || write_all(files, &filled, &give))?;
-        Ok((Writing { thread }, RecordFeed::new(take, full)))
+        let thread =
+            std::thread::Builder::new().name("record".to_owned()).spawn(move || write_all(files, &blocks))?;
+        Ok((Writing { thread }, RecordFeed::new(handover)))
     }
 
     /// Waits until everything is written. The feed has to be finished before.
@@ -83,11 +71,8 @@ impl Writing {
     }
 }
 
-fn write_all(mut files: Files, filled: &Receiver<Vec<u8>>, give: &Sender<Vec<u8>>) -> Recorded {
-    while let Ok(block) = filled.recv() {
-        files.block(&block);
-        let _ = give.try_send(block);
-    }
+fn write_all(mut files: Files, blocks: &Blocks) -> Recorded {
+    blocks.each(|block| files.block(block));
     files.close()
 }
 
