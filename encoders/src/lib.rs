@@ -12,11 +12,13 @@ mod ddp;
 mod packer;
 mod registry;
 mod sacn;
+mod suppression;
 
 pub use artnet::{ArtNet, ArtNetConfig, ArtNetNumbering};
 pub use bigpacket::{BigPacket, BigPacketConfig};
 pub use ddp::{Ddp, DdpConfig, DdpNumbering, DdpPush};
 pub use packer::{Backend, Packer};
-pub use registry::{ENCODERS, Entry, Setup, build};
+pub use registry::{Built, ENCODERS, Entry, Setup, build};
 pub use sacn::{Sacn, SacnConfig, SacnDestination, SacnNumbering, multicast_group, multicast_group6};
+pub use suppression::{COPIES, Due, KEEP_ALIVE_MS, Suppression};
 pub use wireproof_protocols::{Batch, EncodeError, Encoder, Outgoing};
