@@ -41,7 +41,7 @@ impl Block {
         if octets <= self.room {
             return;
         }
-        let room = octets.next_multiple_of(LINE);
+        let room = octets.checked_next_multiple_of(LINE).unwrap_or(usize::MAX);
         let layout = Block::layout(room);
         assert!(layout.size() == room, "a frame of this length does not fit into memory");
         // SAFETY: the size is not zero, because it is larger than a room of at least zero.
@@ -164,7 +164,8 @@ impl Shape {
             let (_, data) = self.data_of(index);
             let payload = if self.contiguous { data + self.pad_of(index) } else { 0 };
             self.lead + self.head_of(index) + payload <= self.stride
-        }) && self.count <= self.data + 1
+        }) && (!self.contiguous || self.lead + self.head + self.chunk.next_multiple_of(MOVE) <= self.stride)
+            && self.count <= self.data + 1
             && self.octets == self.data.saturating_sub(1) * self.chunk + self.last
     }
 }
@@ -205,10 +206,10 @@ impl Arena {
     /// already.
     pub(crate) fn lay_out(&mut self, shape: Shape, mut write: impl FnMut(usize, &mut [u8])) {
         assert!(shape.holds(), "a datagram does not fit into its slot");
-        self.slots.reserve(shape.count * shape.stride);
+        let used = shape.count.checked_mul(shape.stride).unwrap_or(usize::MAX);
+        self.slots.reserve(used);
         self.shape = shape;
         self.own = false;
-        let used = shape.count * shape.stride;
         for (index, slot) in self.slots.octets_mut()[..used].chunks_exact_mut(shape.stride.max(1)).enumerate()
         {
             slot.fill(0);
