@@ -409,6 +409,12 @@ impl Heads<'_> {
         self.data
     }
 
+    /// The same headers once more, for a function out of line: a reference would keep all of this in memory.
+    #[inline(always)]
+    pub(crate) fn again(&mut self) -> Heads<'_> {
+        Heads { slots: PhantomData, ..*self }
+    }
+
     /// Hands the field of `N` octets at offset `at` of every data header to `write`, with the datagram's index.
     #[inline(always)]
     pub(crate) fn each<const N: usize>(&mut self, at: usize, mut write: impl FnMut(usize, &mut [u8; N])) {

@@ -71,13 +71,13 @@ impl Round {
             heads.each(at, |index, field| *field = [run[index]]);
             self.move_on(datagrams);
         } else {
-            self.number_many(at, heads);
+            self.number_many(at, heads.again());
         }
     }
 
     #[cold]
-    fn number_many(&mut self, at: usize, heads: &mut Heads<'_>) {
-        let next = self.cycle.number_each(self.twice[self.place], at, heads);
+    fn number_many(&mut self, at: usize, mut heads: Heads<'_>) {
+        let next = self.cycle.number_each(self.twice[self.place], at, &mut heads);
         self.place = usize::from(next - self.cycle.first);
     }
 
@@ -125,12 +125,12 @@ impl Counters {
             heads.fill(at, [*number]);
             *number = self.cycle.after(*number);
         } else {
-            self.number_apart(at, heads);
+            self.number_apart(at, heads.again());
         }
     }
 
     #[cold]
-    fn number_apart(&mut self, at: usize, heads: &mut Heads<'_>) {
+    fn number_apart(&mut self, at: usize, mut heads: Heads<'_>) {
         heads.each(at, |index, field| {
             let next = &mut self.next[index];
             *field = [*next];
