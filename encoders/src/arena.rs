@@ -264,53 +264,67 @@ impl Arena {
     }
 
     /// The pieces of all datagrams, filled from `frame`, whose length is the planned one.
-    #[inline(always)]
     pub(crate) fn fill<'a>(&'a mut self, frame: &'a [u8]) -> &'a [IoSlice<'a>] {
+        if !self.shape.contiguous {
+            return self.point_at(frame);
+        }
         assert!(frame.len() == self.shape.octets, "a frame of another length than planned");
+        // SAFETY: the length is the planned one.
+        unsafe { self.copy(frame.as_ptr()) };
+        // SAFETY: every piece lies in the slots, which are borrowed for 'a.
+        unsafe { self.table.view() }
+    }
+
+    /// The pieces of all datagrams, payloads in `frame`, whose length is the planned one; nothing is copied.
+    #[inline(always)]
+    pub(crate) fn point_at<'a>(&'a mut self, frame: &'a [u8]) -> &'a [IoSlice<'a>] {
+        assert!(
+            frame.len() == self.shape.octets && !self.shape.contiguous,
+            "a frame of another shape than planned"
+        );
         self.own = false;
         // SAFETY: the length is the planned one.
-        unsafe { self.put(frame.as_ptr()) };
-        // SAFETY: headers lie in the slots, payload pieces in the slots or in `frame`; both are borrowed for 'a.
+        unsafe { self.point(frame.as_ptr()) };
+        // SAFETY: headers lie in the slots and payload pieces in `frame`; both are borrowed for 'a.
         unsafe { self.table.view() }
     }
 
     /// The pieces of all datagrams, filled from the own frame, whose length is the planned one.
-    #[inline(always)]
     pub(crate) fn fill_own(&mut self) -> &[IoSlice<'_>] {
         assert!(self.frame_octets == self.shape.octets, "an own frame of another length than planned");
-        if !self.own {
-            self.put_own();
+        let frame = self.frame.base.as_ptr();
+        // SAFETY: the own frame has the planned length. It stays where it is while pieces are marked as pointing at it.
+        unsafe {
+            if self.shape.contiguous {
+                self.copy(frame);
+            } else {
+                self.point(frame);
+                self.own = true;
+            }
         }
         // SAFETY: every piece lies in the slots or in the own frame, which are borrowed for as long as the view.
         unsafe { self.table.view() }
     }
 
-    /// Out of line: the `gather` backend needs it once for each plan.
-    #[inline(never)]
-    fn put_own(&mut self) {
-        // SAFETY: the own frame has the planned length, as `fill_own` made sure.
-        unsafe { self.put(self.frame.base.as_ptr()) };
-        // Pieces that point into the own frame stay right until it moves or the plan changes; copies do not.
-        self.own = !self.shape.contiguous;
+    /// Whether the table points at the own frame already, so that [`Self::pieces`] is all that is needed.
+    #[inline(always)]
+    pub(crate) fn points_at_own(&self) -> bool {
+        self.own
     }
 
-    /// Copies the payloads into their slots, or points the table at them.
+    /// The pieces of all datagrams, payloads in the own frame.
+    #[inline(always)]
+    pub(crate) fn pieces(&self) -> &[IoSlice<'_>] {
+        assert!(self.own, "the table points elsewhere");
+        // SAFETY: headers lie in the slots and payload pieces in the own frame, which are borrowed for as long as the
+        // view: `own` is reset wherever either moves or the table is rewritten.
+        unsafe { self.table.view() }
+    }
+
+    /// Copies the payloads into their slots.
     ///
     /// # Safety
     /// `frame` is valid for reads of `shape.octets` octets, outside the slots.
-    #[inline(always)]
-    unsafe fn put(&mut self, frame: *const u8) {
-        if self.shape.contiguous {
-            // SAFETY: the caller's promise.
-            unsafe { self.copy(frame) };
-        } else {
-            // SAFETY: the caller's promise.
-            unsafe { self.point(frame) };
-        }
-    }
-
-    /// # Safety
-    /// As for [`Arena::put`].
     #[inline(never)]
     unsafe fn copy(&mut self, frame: *const u8) {
         let Shape { lead, head, last_head, last, data, .. } = self.shape;
@@ -332,8 +346,10 @@ impl Arena {
         }
     }
 
+    /// Points the table at the payloads.
+    ///
     /// # Safety
-    /// As for [`Arena::put`].
+    /// `frame` points to `shape.octets` octets.
     #[inline(always)]
     unsafe fn point(&mut self, frame: *const u8) {
         let Shape { chunk, data, .. } = self.shape;
@@ -407,12 +423,6 @@ impl Heads<'_> {
     #[inline(always)]
     pub(crate) fn data(&self) -> usize {
         self.data
-    }
-
-    /// The same headers once more, for a function out of line: a reference would keep all of this in memory.
-    #[inline(always)]
-    pub(crate) fn again(&mut self) -> Heads<'_> {
-        Heads { slots: PhantomData, ..*self }
     }
 
     /// Hands the field of `N` octets at offset `at` of every data header to `write`, with the datagram's index.
