@@ -6,13 +6,12 @@
 
 #![allow(unsafe_code, reason = "pieces outlive the calls that write them, which references cannot say")]
 
+use crate::shape::{LINE, MOVE, Shape};
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::io::IoSlice;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-/// Alignment of every block and of the payload slots: a cache line.
-pub(crate) const LINE: usize = 64;
 /// Padding.
 static ZERO: [u8; 1] = [0];
 
@@ -105,71 +104,6 @@ impl Table {
     }
 }
 
-/// How the datagrams of one frame lie in the arena.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Shape {
-    /// Octets of the frame.
-    pub(crate) octets: usize,
-    /// Datagrams that carry data.
-    pub(crate) data: usize,
-    /// All datagrams; at most one more than `data`.
-    pub(crate) count: usize,
-    /// Octets from slot to slot.
-    pub(crate) stride: usize,
-    /// Octets in front of the header in a slot.
-    pub(crate) lead: usize,
-    /// Header octets.
-    pub(crate) head: usize,
-    /// Header octets of the last data datagram.
-    pub(crate) last_head: usize,
-    /// Frame octets in each datagram but the last.
-    pub(crate) chunk: usize,
-    /// Frame octets in the last data datagram.
-    pub(crate) last: usize,
-    /// Zero octets behind the data of the last data datagram.
-    pub(crate) pad: usize,
-    /// Octets of the datagram behind the data.
-    pub(crate) tail: usize,
-    /// Whether payloads are copied behind their headers.
-    pub(crate) contiguous: bool,
-    /// Pieces of a datagram.
-    pub(crate) width: usize,
-}
-
-impl Shape {
-    fn head_of(&self, index: usize) -> usize {
-        match index {
-            _ if index >= self.data => self.tail,
-            _ if index + 1 == self.data => self.last_head,
-            _ => self.head,
-        }
-    }
-
-    fn data_of(&self, index: usize) -> (usize, usize) {
-        let from = index.min(self.data) * self.chunk;
-        match index {
-            _ if index >= self.data => (0, 0),
-            _ if index + 1 == self.data => (from, self.last),
-            _ => (from, self.chunk),
-        }
-    }
-
-    fn pad_of(&self, index: usize) -> usize {
-        if index + 1 == self.data { self.pad } else { 0 }
-    }
-
-    /// True when every piece of this shape lies inside its slot; checked once, when a plan is made.
-    fn holds(&self) -> bool {
-        (0..self.count).all(|index| {
-            let (_, data) = self.data_of(index);
-            let payload = if self.contiguous { data + self.pad_of(index) } else { 0 };
-            self.lead + self.head_of(index) + payload <= self.stride
-        }) && (!self.contiguous || self.lead + self.head + self.chunk.next_multiple_of(MOVE) <= self.stride)
-            && self.count <= self.data + 1
-            && self.octets == self.data.saturating_sub(1) * self.chunk + self.last
-    }
-}
-
 /// Slots, own frame and table of an encoder.
 pub(crate) struct Arena {
     slots: Block,
@@ -206,7 +140,7 @@ impl Arena {
     /// already.
     pub(crate) fn lay_out(&mut self, shape: Shape, mut write: impl FnMut(usize, &mut [u8])) {
         assert!(shape.holds(), "a datagram does not fit into its slot");
-        let used = shape.count.checked_mul(shape.stride).unwrap_or(usize::MAX);
+        let used = shape.count.saturating_mul(shape.stride);
         self.slots.reserve(used);
         self.shape = shape;
         self.own = false;
@@ -363,9 +297,6 @@ impl Arena {
         }
     }
 }
-
-/// Octets copied in one move.
-const MOVE: usize = 32;
 
 /// Copies every chunk but the last into its slot, in whole moves; up to 31 octets of the next chunk come to lie
 /// behind a datagram, in the padding of its slot.

@@ -3,7 +3,8 @@
 //! A protocol says how a header looks and which fields count ([`Layout`]); everything else happens here. While
 //! the frame length stays, a frame costs the counters and, with [`Backend::Contiguous`], one copy of the pixels.
 
-use crate::arena::{Arena, Heads, LINE, Loose, Shape};
+use crate::arena::{Arena, Heads, Loose};
+use crate::shape::{LINE, Shape};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use wireproof_protocols::{Batch, EncodeError, Encoder, Protocol, Timestamp, Value};
