@@ -2,7 +2,7 @@
 //! in blocks in a seeded random order, by the thread's CPU clock. Run with `cargo bench -p wireproof-encoders`,
 //! or with `-- WORD` behind it for the arms whose names hold the word.
 //!
-//! Says nothing about sockets. Fails when a median exceeds its limit.
+//! Where frames alternate between two places (`moved`), so do those of the copy. Says nothing about sockets. Fails when a median exceeds its limit.
 #![allow(clippy::print_stdout, reason = "prints its table")]
 
 use rustix::time::{ClockId, clock_gettime};
@@ -126,9 +126,10 @@ fn compare(skew: usize, word: &str) -> Result<bool, EncodeError> {
             let arm = dice.below(arms.len());
             let arm = &mut arms[arm];
             let to = copy.start;
-            let limit = block(|_| {
+            let moved = usize::from(arm.moved);
+            let limit = block(|which| {
                 let target = &mut copy.octets[to..to + FRAME];
-                black_box(target).copy_from_slice(black_box(frames.get(0)));
+                black_box(target).copy_from_slice(black_box(frames.get(which * moved)));
             });
             let ns = arm.run(&frames);
             copies.push(limit);
