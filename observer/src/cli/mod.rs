@@ -12,9 +12,11 @@ mod live_view;
 mod observe;
 mod output;
 mod quantity;
+mod replay;
 mod selftest;
 mod slice;
 mod stall;
+mod transmit;
 
 use args::{Cli, Verb};
 use clap::error::ErrorKind;
@@ -58,6 +60,7 @@ fn dispatch(verb: Verb) -> Result<u8, Failure> {
         Verb::Explain(args) => explain::run(&args),
         Verb::Slice(args) => slice::run(&args),
         Verb::Doctor(args) => doctor::run(&args),
+        Verb::Replay(args) => replay::run(&args),
         Verb::Selftest(args) => selftest::run(&args),
         Verb::Completions(args) => generate::completions(&args),
         Verb::Man(args) => generate::man(&args),

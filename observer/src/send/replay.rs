@@ -7,7 +7,7 @@ mod sockets;
 mod timeline;
 
 pub use mapping::{Mapping, Rule, Target};
-pub use read::{Part, Which, read};
+pub use read::{Part, WAITING, Which, read};
 pub use sockets::{Exit, Sockets};
 pub use timeline::Timeline;
 

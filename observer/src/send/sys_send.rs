@@ -15,8 +15,6 @@ pub(crate) const MOST_MESSAGES: usize = 64;
 pub(crate) const MOST_SEGMENTS: usize = 64;
 /// Most octets of one message: what the length field of an IPv4 datagram leaves for UDP payload.
 pub(crate) const MOST_OCTETS: usize = 65_507;
-/// Most buffers of one message (`UIO_MAXIOV`).
-pub(crate) const MOST_BUFFERS: usize = 1_024;
 /// Octets of a `sockaddr_in6`, the longest address of a UDP socket.
 const NAME: usize = size_of::<libc::sockaddr_in6>();
 /// Room for one control message of two octets: `CMSG_SPACE(2)` is 24.
@@ -90,7 +88,7 @@ impl Headers {
 }
 
 /// Lets the kernel cut one message into datagrams of `segment` octets, the last may be shorter: at most
-/// [`MOST_SEGMENTS`], [`MOST_OCTETS`] and [`MOST_BUFFERS`]. Returns the octets taken, which are all.
+/// [`MOST_SEGMENTS`], [`MOST_OCTETS`] and 1,024 parts (`UIO_MAXIOV`). Returns the octets taken, which are all.
 ///
 /// # Errors
 /// What the operating system says; nothing was sent then.
@@ -137,7 +135,9 @@ fn named(to: &SocketAddr) -> Name {
     let address = socket2::SockAddr::from(*to);
     let mut name = Name { octets: [0; NAME], length: address.len() };
     // SAFETY: an IPv4 or IPv6 address has at most `NAME` octets, all of them written by socket2.
-    let octets = unsafe { std::slice::from_raw_parts(address.as_ptr().cast::<u8>(), NAME.min(address.len() as usize)) };
+    let octets = unsafe {
+        std::slice::from_raw_parts(address.as_ptr().cast::<u8>(), NAME.min(address.len() as usize))
+    };
     name.octets[..octets.len()].copy_from_slice(octets);
     name
 }
@@ -192,7 +192,13 @@ pub(crate) fn sleep_until_ns(deadline_ns: u64) {
 pub(crate) fn wake_punctually() {
     // SAFETY: the call takes integers only; where it is refused the slack stays as it was.
     unsafe {
-        libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong, 0 as libc::c_ulong, 0 as libc::c_ulong, 0 as libc::c_ulong);
+        libc::prctl(
+            libc::PR_SET_TIMERSLACK,
+            1 as libc::c_ulong,
+            0 as libc::c_ulong,
+            0 as libc::c_ulong,
+            0 as libc::c_ulong,
+        );
     }
 }
 
@@ -218,9 +224,8 @@ mod tests {
     fn many_datagrams_of_several_buffers_leave_with_one_call() {
         let (sender, receiver) = pair();
         let to = receiver.local_addr().unwrap();
-        let parts: Vec<[IoSlice<'_>; 2]> = (0..20)
-            .map(|i| [IoSlice::new(b"head"), IoSlice::new(&b"0123456789abcdefghij"[..i])])
-            .collect();
+        let parts: Vec<[IoSlice<'_>; 2]> =
+            (0..20).map(|i| [IoSlice::new(b"head"), IoSlice::new(&b"0123456789abcdefghij"[..i])]).collect();
         let messages = parts.iter().map(|p| (Some(to), &p[..]));
         assert_eq!(Headers::new().send(sender.as_fd(), messages).unwrap(), 20);
         for (i, payload) in received(&receiver, 20).iter().enumerate() {

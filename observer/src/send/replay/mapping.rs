@@ -32,9 +32,7 @@ impl FromStr for Target {
             return Ok(Target { ip, port: None });
         }
         match text.parse::<SocketAddr>() {
-            Ok(address) if address.port() != 0 => {
-                Ok(Target { ip: address.ip(), port: Some(address.port()) })
-            }
+            Ok(address) if address.port() != 0 => Ok(Target { ip: address.ip(), port: Some(address.port()) }),
             _ => Err(format!("{text} is no address: write 10.0.0.5, 10.0.0.5:5568 or [fd00::5]:5568")),
         }
     }

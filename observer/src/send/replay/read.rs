@@ -13,7 +13,7 @@ const MOST_DATAGRAMS: usize = 256;
 /// Octets after which a portion is full; the last datagram may go beyond.
 const FULL_OCTETS: usize = 1 << 18;
 /// Portions that wait at most.
-pub(crate) const WAITING: usize = 4;
+pub const WAITING: usize = 4;
 
 /// Which datagrams are replayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

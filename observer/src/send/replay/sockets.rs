@@ -76,7 +76,8 @@ impl Sockets {
 
     /// The address to send from; it decides the family, too.
     fn own(&self, to: SocketAddr, host: Option<usize>) -> Option<IpAddr> {
-        let any = if to.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { std::net::Ipv6Addr::UNSPECIFIED.into() };
+        let any =
+            if to.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { std::net::Ipv6Addr::UNSPECIFIED.into() };
         if let Some(from) = self.way.from.filter(|from| from.is_ipv4() == to.is_ipv4()) {
             return Some(from);
         }

@@ -1,6 +1,6 @@
 //! Replays in memory: a simulated clock, and an exit that writes down what leaves and when.
 
-use super::read::{Portion, WAITING};
+use super::read::Portion;
 use super::*;
 use crate::send::clock::simulated::Simulated;
 use std::cell::Cell;
@@ -92,7 +92,8 @@ fn datagrams_that_no_rule_names_are_counted_and_cost_no_time() {
     let mapping = Mapping { rules: vec!["10.0.0.3=10.0.0.4".parse().unwrap()], ..Mapping::default() };
     let (mut book, mut clock) = (Book::default(), Simulated::default());
     let mut timeline = Timeline::new(timeline::NORMAL_SPEED, None);
-    let done = replay(&channel(vec![portion(3, 10)]), &mapping, &mut timeline, &mut clock, &mut book, &|| false);
+    let done =
+        replay(&channel(vec![portion(3, 10)]), &mapping, &mut timeline, &mut clock, &mut book, &|| false);
     assert_eq!((done.unmapped, done.datagrams, book.0.len(), clock.now_ns), (3, 0, 0, 0));
 }
 
@@ -140,9 +141,8 @@ fn what_is_no_lighting_is_left_out_or_not_as_asked() {
     let path = folder.path().join("dns.pcap");
     let mut file = std::fs::File::create(&path).unwrap();
     // One record of raw IPv4: UDP 10.0.0.1:53 to 10.0.0.2:53 with two octets.
-    let ip = [
-        0x45, 0, 0, 30, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, 0, 53, 0, 53, 0, 10, 0, 0, 7, 8,
-    ];
+    let ip =
+        [0x45, 0, 0, 30, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, 0, 53, 0, 53, 0, 10, 0, 0, 7, 8];
     let head: [u32; 6] = [0xa1b2_c3d4, 0x0004_0002, 0, 0, 65_535, 101];
     let record: [u32; 4] = [1, 0, 30, 30];
     for word in head.iter().chain(&record) {

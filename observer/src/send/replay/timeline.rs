@@ -7,7 +7,7 @@ use wireproof_protocols::time::SECOND;
 const STEP_NS: i64 = SECOND;
 
 /// Speed of a replay: parts in a thousand of the original.
-pub const NORMAL_SPEED: u64 = 1_000;
+pub(super) const NORMAL_SPEED: u64 = 1_000;
 
 /// Deadlines of the datagrams, absolute: none depends on when the one before left.
 #[derive(Clone, Debug)]
@@ -124,7 +124,10 @@ mod tests {
     fn long_gaps_are_kept_or_shortened() {
         let hour = 3_600_000_000_000;
         assert_eq!(dues(&mut normal(), &[0, hour]), [0, hour as u64]);
-        assert_eq!(dues(&mut Timeline::new(NORMAL_SPEED, Some(100)), &[0, 7, hour, hour + 1]), [0, 7, 107, 108]);
+        assert_eq!(
+            dues(&mut Timeline::new(NORMAL_SPEED, Some(100)), &[0, 7, hour, hour + 1]),
+            [0, 7, 107, 108]
+        );
     }
 
     #[test]
