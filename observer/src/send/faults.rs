@@ -5,10 +5,10 @@ use super::pattern::scramble;
 use serde::Serialize;
 use std::net::SocketAddr;
 use std::str::FromStr;
-use wireproof_protocols::encoder::Batch;
+use wireproof_protocols::Batch;
 
 /// Periods that pass without a frame when the sender stands still.
-pub const STALL_PERIODS: u64 = 10;
+pub const STALL_PERIODS: u64 = 8;
 /// Deeds that are written down one by one; more are counted only.
 const MOST_DEEDS: usize = 100_000;
 /// Odds are parts of this.
@@ -22,7 +22,7 @@ pub enum Kind {
     Drop,
     /// A datagram is sent twice in a row.
     Duplicate,
-    /// A datagram is sent behind those of the next frame.
+    /// A datagram is sent behind the one that follows it in its stream.
     Reorder,
     /// A datagram is sent without its second half.
     Truncate,
@@ -118,6 +118,16 @@ impl Truth {
     }
 }
 
+/// What follows a datagram in its stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Follower {
+    /// The next datagram: a frame is one stream.
+    #[default]
+    NextDatagram,
+    /// The same datagram of the next frame: every one of a frame is a stream of its own.
+    NextFrame,
+}
+
 /// A datagram on its way out, owned.
 pub type Owned = (SocketAddr, Vec<u8>);
 
@@ -126,14 +136,16 @@ pub type Owned = (SocketAddr, Vec<u8>);
 pub struct Faults {
     seed: u64,
     odds: Odds,
-    held: Vec<Owned>,
+    follower: Follower,
+    /// Datagrams held back, each with how many places it waits.
+    held: Vec<(usize, Owned)>,
     truth: Truth,
 }
 
 impl Faults {
     /// The deeds of this seed.
-    pub fn new(seed: u64, odds: Odds) -> Self {
-        Faults { seed, odds, ..Faults::default() }
+    pub fn new(seed: u64, odds: Odds, follower: Follower) -> Self {
+        Faults { seed, odds, follower, ..Faults::default() }
     }
 
     /// Whether the sender stands still before this frame.
@@ -155,33 +167,41 @@ impl Faults {
         if self.held.is_empty() && fates.iter().all(Option::is_none) {
             return None;
         }
-        let earlier = std::mem::take(&mut self.held);
-        let mut out = Vec::with_capacity(batch.len() + earlier.len());
+        let wait = match self.follower {
+            Follower::NextDatagram => 1,
+            Follower::NextFrame => batch.len(),
+        };
+        let mut out = Vec::with_capacity(batch.len());
         for ((index, fate), datagram) in fates.into_iter().enumerate().zip(batch.iter()) {
-            let mut payload = datagram.to_vec();
-            let to = datagram.destination;
             if let Some(kind) = fate {
                 self.truth.note(Deed { kind, frame, datagram: Some(index) });
             }
+            let mut owned = (datagram.destination, datagram.to_vec());
             match fate {
-                Some(Kind::Drop) => continue,
-                Some(Kind::Reorder) => {
-                    self.held.push((to, payload));
-                    continue;
+                // One place more than to wait, as the place of the datagram itself is next to be counted.
+                Some(Kind::Reorder) => self.held.push((wait + 1, owned)),
+                Some(Kind::Drop) => {}
+                Some(Kind::Duplicate) => out.extend([owned.clone(), owned]),
+                Some(Kind::Truncate) => {
+                    owned.1.truncate(owned.1.len() / 2);
+                    out.push(owned);
                 }
-                Some(Kind::Duplicate) => out.push((to, payload.clone())),
-                Some(Kind::Truncate) => payload.truncate(payload.len() / 2),
-                Some(Kind::Stall) | None => {}
+                Some(Kind::Stall) | None => out.push(owned),
             }
-            out.push((to, payload));
+            self.release(&mut out);
         }
-        out.extend(earlier);
         Some(out)
+    }
+
+    /// A place of the stream has passed.
+    fn release(&mut self, out: &mut Vec<Owned>) {
+        self.held.iter_mut().for_each(|(wait, _)| *wait -= 1);
+        out.extend(self.held.extract_if(.., |(wait, _)| *wait == 0).map(|(_, owned)| owned));
     }
 
     /// What is still held back when there is no next frame.
     pub fn rest(&mut self) -> Vec<Owned> {
-        std::mem::take(&mut self.held)
+        self.held.drain(..).map(|(_, owned)| owned).collect()
     }
 
     /// What was done so far.
@@ -211,8 +231,8 @@ mod tests {
     }
 
     /// Runs frames of six datagrams of four octets (frame, index, 0, 0) through the faults: what leaves.
-    fn run(odds: &str, seed: u64, frames: u64) -> (Vec<Vec<u8>>, Truth) {
-        let mut faults = Faults::new(seed, odds.parse().unwrap());
+    fn run_with(follower: Follower, odds: &str, seed: u64, frames: u64) -> (Vec<Vec<u8>>, Truth) {
+        let mut faults = Faults::new(seed, odds.parse().unwrap(), follower);
         let mut left = Vec::new();
         for frame in 0..frames {
             let octets: Vec<[u8; 4]> = (0..6).map(|index| [frame as u8, index, 0, 0]).collect();
@@ -227,6 +247,10 @@ mod tests {
         }
         left.extend(faults.rest().into_iter().map(|(_, payload)| payload));
         (left, faults.truth().clone())
+    }
+
+    fn run(odds: &str, seed: u64, frames: u64) -> (Vec<Vec<u8>>, Truth) {
+        run_with(Follower::NextFrame, odds, seed, frames)
     }
 
     #[test]
@@ -258,15 +282,34 @@ mod tests {
     }
 
     #[test]
-    fn a_held_back_datagram_leaves_behind_the_next_frame() {
-        let (left, truth) = run("reorder=1", 1, 3);
-        let frames: Vec<u8> = left.iter().map(|d| d[0]).collect();
-        assert_eq!(frames, [[0; 6], [1; 6], [2; 6]].concat());
-        assert_eq!(truth.count(Kind::Reorder), 18);
-        let mut faults = Faults::new(1, "reorder=1".parse().unwrap());
+    fn a_held_back_datagram_leaves_right_behind_its_follower() {
+        for (follower, places) in [(Follower::NextDatagram, 1), (Follower::NextFrame, 6)] {
+            let (left, truth) = run_with(follower, "reorder=0.02", 4, 100);
+            let held: Vec<[u8; 4]> =
+                truth.deeds.iter().map(|d| [d.frame as u8, d.datagram.unwrap() as u8, 0, 0]).collect();
+            assert!(held.len() > 5 && left.len() == 600, "{held:?}");
+            let place = |d: &[u8]| usize::from(d[0]) * 6 + usize::from(d[1]);
+            for one in held.iter().filter(|one| place(&one[..]) + places < 600) {
+                let at = left.iter().position(|d| d == one).unwrap();
+                let before: Vec<&Vec<u8>> =
+                    left[..at].iter().filter(|d| !held.iter().any(|h| h == &d[..])).collect();
+                let newest = before.iter().map(|d| place(d)).max().unwrap();
+                let follower_was_held = held.iter().any(|h| place(h) == place(one) + places);
+                assert!(
+                    newest == place(one) + places || follower_was_held,
+                    "{follower:?}: {one:?} after {newest}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_held_back_at_the_end_is_not_forgotten() {
+        let mut faults = Faults::new(1, "reorder=1".parse().unwrap(), Follower::NextDatagram);
         let (part, destinations) = ([IoSlice::new(b"x")], [to()]);
         assert_eq!(faults.disturb(0, &Batch::new(&part, 1, &destinations)), Some(vec![]));
         assert_eq!(faults.rest(), [(to(), b"x".to_vec())]);
+        assert_eq!(faults.rest(), []);
     }
 
     #[test]
@@ -280,8 +323,11 @@ mod tests {
         let (_, truth) = run("drop=0.1", 3, 2_000);
         // Six standard deviations around 1,200 of 12,000.
         assert!((1_000..=1_400).contains(&truth.count(Kind::Drop)), "{:?}", truth.counts);
-        let mut faults = Faults::new(3, "stall=1".parse().unwrap());
-        assert_eq!((0..5).map(|frame| faults.stalls(frame)).collect::<Vec<_>>(), [false, true, true, true, true]);
+        let mut faults = Faults::new(3, "stall=1".parse().unwrap(), Follower::NextFrame);
+        assert_eq!(
+            (0..5).map(|frame| faults.stalls(frame)).collect::<Vec<_>>(),
+            [false, true, true, true, true]
+        );
     }
 
     #[test]

@@ -144,6 +144,16 @@ impl Pacer {
         Some(Turn { period, late_ns, skipped })
     }
 
+    /// The period whose turn is next.
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Leaves out so many periods on purpose; they do not count as skipped.
+    pub fn pass_over(&mut self, periods: u64) {
+        self.next = self.next.saturating_add(periods);
+    }
+
     /// Periods that passed without a frame.
     pub fn skipped(&self) -> u64 {
         self.skipped
@@ -229,6 +239,15 @@ mod tests {
         assert_eq!(late, Turn { period: 5, late_ns: 7_000_000, skipped: 4 });
         assert_eq!(pacer.turn(START + 57_000_000), None, "nothing is made up for");
         assert_eq!((pacer.deadline_ns(), pacer.skipped()), (START + 60_000_000, 4));
+    }
+
+    #[test]
+    fn periods_left_out_on_purpose_are_not_skipped() {
+        let mut pacer = Pacer::new(START, hz(100));
+        pacer.turn(START).unwrap();
+        pacer.pass_over(10);
+        assert_eq!((pacer.next(), pacer.deadline_ns()), (11, START + 110_000_000));
+        assert_eq!(pacer.turn(START + 120_000_000), Some(Turn { period: 12, late_ns: 0, skipped: 1 }));
     }
 
     #[test]

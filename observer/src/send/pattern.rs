@@ -95,7 +95,9 @@ pub enum FramesError {
         source: io::Error,
     },
     /// It does not hold whole frames.
-    #[error("{path:?}: file octets {octets} is not a multiple of the frame's {frame}; give --frame-bytes or --pixels")]
+    #[error(
+        "{path:?}: file octets {octets} is not a multiple of the frame's {frame}; give --frame-bytes or --pixels"
+    )]
     Uneven {
         /// File name.
         path: PathBuf,
@@ -187,7 +189,8 @@ mod tests {
     #[test]
     fn every_slot_of_a_ramp_moves_by_one_level_a_frame() {
         for number in 0..1_100 {
-            let (now, next) = (filled(Pattern::Ramp, number, 1_200), filled(Pattern::Ramp, number + 1, 1_200));
+            let (now, next) =
+                (filled(Pattern::Ramp, number, 1_200), filled(Pattern::Ramp, number + 1, 1_200));
             assert!(now.iter().zip(&next).all(|(a, b)| a.abs_diff(*b) == 1), "frame {number}");
             assert!(now.windows(2).all(|w| w[0].abs_diff(w[1]) == 1), "frame {number}");
         }
@@ -211,7 +214,7 @@ mod tests {
         let lit = |n| filled(Pattern::Chase, n, 10).iter().position(|slot| *slot == 255).unwrap();
         assert_eq!([0, 1, 2, 3, 4].map(lit), [0, 3, 6, 9, 0]);
         assert_eq!(filled(Pattern::Chase, 1, 10).iter().filter(|slot| **slot == 255).count(), 3);
-        assert_eq!(filled(Pattern::Chase, 5, 0), []);
+        assert!(filled(Pattern::Chase, 5, 0).is_empty());
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::sys_send::{self, Headers, MOST_OCTETS, MOST_SEGMENTS, Message};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io::{self, IoSlice};
 use std::iter;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::AsFd;
 use std::thread;
 use std::time::Duration;
@@ -29,6 +29,8 @@ pub struct Way {
     pub to: Option<SocketAddr>,
     /// Own address; `None` leaves the choice to the routing table.
     pub from: Option<IpAddr>,
+    /// Own port; `None` takes a free one, and so does one that is in use.
+    pub port: Option<u16>,
     /// Number of the interface for multicast; `None` leaves the choice to the routing table.
     pub interface: Option<u32>,
     /// Time to live of what is sent; `None` keeps the system's (64 for unicast, 1 for multicast).
@@ -109,9 +111,7 @@ impl Outlet {
         let is_v4 = way.to.map(|to| to.is_ipv4()).or(way.from.map(|from| from.is_ipv4())).unwrap_or(true);
         let domain = if is_v4 { Domain::IPV4 } else { Domain::IPV6 };
         let socket = Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))?;
-        if let Some(from) = way.from {
-            socket.bind(&SocketAddr::new(from, 0).into())?;
-        }
+        bind(&socket, way, is_v4)?;
         set_options(&socket, way, is_v4)?;
         if let Some(to) = way.to {
             socket.connect(&to.into())?;
@@ -138,6 +138,14 @@ impl Outlet {
         Ok(Some(mtu.saturating_sub(headers).min(MOST_OCTETS as u32)))
     }
 
+    /// The port it sends from; 0 until it has sent or is connected.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub fn own_port(&self) -> io::Result<u16> {
+        Ok(self.socket.local_addr()?.as_socket().map_or(0, |address| address.port()))
+    }
+
     /// What came of sending so far.
     pub fn sent(&self) -> &Sent {
         &self.sent
@@ -149,40 +157,53 @@ impl Outlet {
     }
 
     /// Sends every datagram, in order. A datagram that the kernel does not take is given up and counted; those behind
-    /// it are sent. With `segment`, all are so many octets long but the last, which may be shorter.
-    pub fn send<'a>(&mut self, messages: impl Iterator<Item = Message<'a>> + Clone, segment: Option<u16>) {
-        let cut = matches!(self.segmentation, Segmentation::Untried | Segmentation::Used);
-        let done = match segment.filter(|_| cut) {
-            Some(segment) => self.send_cut(messages.clone(), segment),
-            None => 0,
-        };
+    /// it are sent.
+    pub fn send<'a>(&mut self, messages: impl Iterator<Item = Message<'a>> + Clone) {
+        let to = self.to;
+        let messages = messages.map(move |(address, parts)| (address.filter(|a| Some(*a) != to), parts));
+        let mut done = 0;
+        while matches!(self.segmentation, Segmentation::Untried | Segmentation::Used) {
+            let rest = messages.clone().skip(done);
+            let mut flat = [IoSlice::new(&[]); BUFFERS];
+            let run = gather(rest.clone(), &mut flat);
+            match run.count {
+                0 if rest.clone().next().is_none() => return,
+                // Nothing to cut: this one goes elsewhere, or stands alone between others.
+                0 | 1 => {
+                    self.send_each(rest.take(1));
+                    done += 1;
+                }
+                count => {
+                    let parts = flat.get(..run.used).unwrap_or_default();
+                    if self.send_cut(rest.take(count), parts, run.segment) {
+                        done += count;
+                    }
+                }
+            }
+        }
         self.send_each(messages.skip(done));
     }
 
-    /// Sends in messages that the kernel cuts; returns how many datagrams were dealt with: all, unless it refuses.
-    fn send_cut<'a>(&mut self, messages: impl Iterator<Item = Message<'a>> + Clone, segment: u16) -> usize {
-        let most = (MOST_OCTETS / usize::from(segment).max(1)).clamp(1, MOST_SEGMENTS);
-        let mut done = 0;
-        loop {
-            let mut flat = [IoSlice::new(&[]); BUFFERS];
-            let (count, used) = gather(messages.clone().skip(done).take(most), &mut flat);
-            let Some(parts) = flat.get(..used).filter(|_| count > 0) else { return done };
-            let outcome = self.offer(|socket, _| sys_send::send_segmented(socket.as_fd(), parts, segment));
-            let dealt = messages.clone().skip(done).take(count);
-            match outcome {
-                Ok(_) => {
-                    self.segmentation = Segmentation::Used;
-                    self.sent.segmented += count as u64;
-                    self.sent.took(dealt);
-                }
-                Err(error) if is_no_segmentation(&error) => {
-                    self.segmentation = Segmentation::Refused(error.to_string());
-                    return done;
-                }
-                Err(error) => self.give_up(count as u64, &error),
+    /// Sends one message that the kernel cuts; false when it refuses to cut, and nothing was sent.
+    fn send_cut<'a>(
+        &mut self,
+        messages: impl Iterator<Item = Message<'a>> + Clone,
+        parts: &[IoSlice<'_>],
+        segment: u16,
+    ) -> bool {
+        match self.offer(|socket, _| sys_send::send_segmented(socket.as_fd(), parts, segment)) {
+            Ok(_) => {
+                self.segmentation = Segmentation::Used;
+                self.sent.segmented += messages.clone().count() as u64;
+                self.sent.took(messages);
             }
-            done += count;
+            Err(error) if is_no_segmentation(&error) => {
+                self.segmentation = Segmentation::Refused(error.to_string());
+                return false;
+            }
+            Err(error) => self.give_up(messages.count() as u64, &error),
         }
+        true
     }
 
     fn send_each<'a>(&mut self, messages: impl Iterator<Item = Message<'a>> + Clone) {
@@ -238,6 +259,19 @@ impl Outlet {
     }
 }
 
+/// Binds the socket where an address or a port of its own is wanted.
+fn bind(socket: &Socket, way: &Way, is_v4: bool) -> io::Result<()> {
+    let any: IpAddr = if is_v4 { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    let own = way.from.unwrap_or(any);
+    if let Some(port) = way.port {
+        match socket.bind(&SocketAddr::new(own, port).into()) {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {}
+            outcome => return outcome,
+        }
+    }
+    if way.from.is_some() { socket.bind(&SocketAddr::new(own, 0).into()) } else { Ok(()) }
+}
+
 fn set_options(socket: &Socket, way: &Way, is_v4: bool) -> io::Result<()> {
     if is_v4 {
         // Whoever names a broadcast address means it.
@@ -261,15 +295,35 @@ fn set_options(socket: &Socket, way: &Way, is_v4: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Puts the buffers of as many datagrams as fit into `flat`: how many datagrams, how many buffers.
-fn gather<'a>(messages: impl Iterator<Item = Message<'a>>, flat: &mut [IoSlice<'a>]) -> (usize, usize) {
-    let (mut count, mut used) = (0, 0);
-    for (_, parts) in messages {
-        let Some(room) = flat.get_mut(used..used + parts.len()) else { break };
+/// Datagrams to the one destination that the kernel can cut out of one message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Run {
+    count: usize,
+    /// Buffers of all of them.
+    used: usize,
+    /// Octets of each but the last, which may be shorter.
+    segment: u16,
+}
+
+/// Puts the buffers of as many datagrams as one message takes into `flat`.
+fn gather<'a>(messages: impl Iterator<Item = Message<'a>>, flat: &mut [IoSlice<'a>]) -> Run {
+    let (mut run, mut total) = (Run::default(), 0);
+    for (to, parts) in messages.take(MOST_SEGMENTS) {
+        let length = octets(parts);
+        let longest = if run.count == 0 { MOST_OCTETS } else { run.segment.into() };
+        total += length;
+        let fits = to.is_none() && length > 0 && length <= longest && total <= MOST_OCTETS;
+        let room = flat.get_mut(run.used..run.used + parts.len()).filter(|_| fits);
+        let Some(room) = room else { break };
         room.copy_from_slice(parts);
-        (count, used) = (count + 1, used + parts.len());
+        (run.count, run.used) = (run.count + 1, run.used + parts.len());
+        if run.count == 1 {
+            run.segment = u16::try_from(length).unwrap_or(u16::MAX);
+        } else if length < usize::from(run.segment) {
+            break;
+        }
     }
-    (count, used)
+    run
 }
 
 /// Errors that say the kernel, the route or the interface cannot cut messages, or not into segments of this size.
@@ -316,10 +370,10 @@ mod tests {
         (0..count).map(|i| one(i, body)).chain([one(count, 1)]).collect()
     }
 
-    fn send(outlet: &mut Outlet, datagrams: &[Vec<u8>], segment: Option<u16>) {
+    fn send(outlet: &mut Outlet, datagrams: &[Vec<u8>]) {
         let parts: Vec<[IoSlice<'_>; 2]> =
             datagrams.iter().map(|d| [IoSlice::new(&d[..4]), IoSlice::new(&d[4..])]).collect();
-        outlet.send(parts.iter().map(|p| (None, &p[..])), segment);
+        outlet.send(parts.iter().map(|p| (None, &p[..])));
     }
 
     #[test]
@@ -331,7 +385,7 @@ mod tests {
                 let receiver = receiver();
                 let mut outlet = Outlet::open(&Way { no_segmentation, ..to(&receiver) }).unwrap();
                 for part in datagrams.chunks(40) {
-                    send(&mut outlet, part, Some(body as u16 + 4));
+                    send(&mut outlet, part);
                     assert_eq!(received(&receiver, part.len()), part);
                 }
                 let total = datagrams.iter().map(|d| d.len() as u64).sum();
@@ -352,10 +406,10 @@ mod tests {
         let receiver = receiver();
         let mut outlet = Outlet::open(&to(&receiver)).unwrap();
         let datagrams = datagrams(100, 20);
-        send(&mut outlet, &datagrams, Some(24));
+        send(&mut outlet, &datagrams);
         assert_eq!(received(&receiver, 101), datagrams);
-        let mut outlet = Outlet::open(&to(&receiver)).unwrap();
-        send(&mut outlet, &datagrams, None);
+        let mut outlet = Outlet::open(&Way { no_segmentation: true, ..to(&receiver) }).unwrap();
+        send(&mut outlet, &datagrams);
         assert_eq!(received(&receiver, 101), datagrams);
         assert_eq!(outlet.sent().segmented, 0);
     }
@@ -364,9 +418,9 @@ mod tests {
     fn a_kernel_that_cannot_cut_to_this_size_gets_datagrams_one_by_one() {
         let receiver = receiver();
         let mut outlet = Outlet::open(&to(&receiver)).unwrap();
-        // Longer than the loopback interface carries with its headers, yet legal as fragments.
-        let datagrams = [vec![1; 65_507], vec![2; 5]];
-        send(&mut outlet, &datagrams, Some(65_507));
+        // Together within one message, but segments that the loopback interface (MTU 65,536 at most) has to fragment.
+        let datagrams = [vec![1; 65_500], vec![2; 7]];
+        send(&mut outlet, &datagrams);
         assert_eq!(received(&receiver, 2), datagrams);
         assert_eq!((outlet.sent().datagrams, outlet.sent().failed), (2, 0));
     }
@@ -376,7 +430,7 @@ mod tests {
         let receiver = receiver();
         let mut outlet = Outlet::open(&to(&receiver)).unwrap();
         let datagrams = [vec![1; 10], vec![2; 65_508], vec![3; 10]];
-        send(&mut outlet, &datagrams, None);
+        send(&mut outlet, &datagrams);
         assert_eq!(received(&receiver, 2), [&datagrams[0][..], &datagrams[2][..]]);
         let sent = outlet.sent();
         assert_eq!((sent.datagrams, sent.octets, sent.failed), (2, 20, 1));
@@ -388,10 +442,21 @@ mod tests {
         let gone = receiver().local_addr().unwrap();
         let mut outlet = Outlet::open(&Way { to: Some(gone), ..Way::default() }).unwrap();
         for _ in 0..10 {
-            send(&mut outlet, &datagrams(3, 20), None);
+            send(&mut outlet, &datagrams(3, 20));
         }
         assert_eq!((outlet.sent().datagrams, outlet.sent().failed), (40, 0));
         assert!(outlet.sent().refused > 0);
+    }
+
+    #[test]
+    fn a_port_of_its_own_is_taken_where_it_is_free() {
+        let receiver = receiver();
+        let free = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let way = Way { port: Some(free), ..to(&receiver) };
+        let first = Outlet::open(&way).unwrap();
+        let second = Outlet::open(&way).unwrap();
+        assert_eq!(first.own_port().unwrap(), free);
+        assert!(![0, free].contains(&second.own_port().unwrap()));
     }
 
     #[test]
@@ -399,11 +464,52 @@ mod tests {
         let (one, other) = (receiver(), receiver());
         let mut outlet = Outlet::open(&Way::default()).unwrap();
         for (receiver, text) in [(&one, b"one"), (&other, b"two"), (&one, b"end")] {
-            outlet.send(single(receiver.local_addr().ok(), &[IoSlice::new(text)]), None);
+            outlet.send(single(receiver.local_addr().ok(), &[IoSlice::new(text)]));
         }
         assert_eq!(received(&one, 2), [b"one", b"end"]);
         assert_eq!(received(&other, 1), [b"two"]);
         assert_eq!((outlet.segmentation(), outlet.largest_payload().unwrap()), (&Segmentation::Off, None));
+    }
+
+    #[test]
+    fn only_runs_of_equal_datagrams_to_the_one_place_are_cut() {
+        let octets = [0; 70_000];
+        let run = |lengths: &[usize]| {
+            let parts: Vec<[IoSlice<'_>; 2]> =
+                lengths.iter().map(|n| [IoSlice::new(&octets[..1]), IoSlice::new(&octets[1..*n])]).collect();
+            let mut flat = [IoSlice::new(&[]); BUFFERS];
+            let run = gather(parts.iter().map(|p| (None, &p[..])), &mut flat);
+            (run.count, run.used, run.segment)
+        };
+        assert_eq!(run(&[]), (0, 0, 0));
+        assert_eq!(run(&[8]), (1, 2, 8));
+        assert_eq!(run(&[8, 8, 3, 3]), (3, 6, 8));
+        assert_eq!(run(&[8, 8, 9]), (2, 4, 8));
+        assert_eq!(run(&[8; 100]), (MOST_SEGMENTS, 2 * MOST_SEGMENTS, 8));
+        assert_eq!(run(&[9_000; 100]), (7, 14, 9_000));
+        assert_eq!(run(&[65_508, 3]), (0, 0, 0));
+        let (part, other) = ([IoSlice::new(b"abc")], SocketAddr::from(([10, 0, 0, 1], 9)));
+        let mut flat = [IoSlice::new(&[]); BUFFERS];
+        let messages = [(None, &part[..]), (None, &part[..]), (Some(other), &part[..])];
+        assert_eq!(gather(messages.into_iter(), &mut flat).count, 2);
+        assert_eq!(gather(messages.into_iter().skip(2), &mut flat).count, 0);
+    }
+
+    #[test]
+    fn a_mixture_leaves_in_order_whatever_is_cut() {
+        let (one, other) = (receiver(), receiver());
+        let elsewhere = other.local_addr().unwrap();
+        let mut outlet = Outlet::open(&to(&one)).unwrap();
+        let datagrams: Vec<Vec<u8>> =
+            [5, 5, 3, 9, 4, 4, 4, 7].iter().zip(0..).map(|(n, i)| vec![i; *n]).collect();
+        let parts: Vec<[IoSlice<'_>; 1]> = datagrams.iter().map(|d| [IoSlice::new(d)]).collect();
+        let messages = parts.iter().zip(0..).map(|(p, i)| ((i == 5).then_some(elsewhere), &p[..]));
+        outlet.send(messages);
+        let here: Vec<Vec<u8>> =
+            datagrams.iter().enumerate().filter(|(i, _)| *i != 5).map(|(_, d)| d.clone()).collect();
+        assert_eq!(received(&one, 7), here);
+        assert_eq!(received(&other, 1), [vec![5; 4]]);
+        assert_eq!((outlet.sent().datagrams, outlet.sent().octets), (8, 41));
     }
 
     #[test]

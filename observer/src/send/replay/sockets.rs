@@ -90,7 +90,7 @@ impl Sockets {
 impl Exit for Sockets {
     fn send(&mut self, source: SocketAddr, to: SocketAddr, payload: &[u8]) {
         match self.outlet(source, to) {
-            Ok(outlet) => outlet.send(single(Some(to), &[IoSlice::new(payload)]), None),
+            Ok(outlet) => outlet.send(single(Some(to), &[IoSlice::new(payload)])),
             Err(error) => {
                 self.sent.failed += 1;
                 self.sent.error.get_or_insert_with(|| error.to_string());
