@@ -14,6 +14,7 @@ mod output;
 mod quantity;
 mod replay;
 mod selftest;
+mod send;
 mod slice;
 mod stall;
 mod transmit;
@@ -61,6 +62,7 @@ fn dispatch(verb: Verb) -> Result<u8, Failure> {
         Verb::Slice(args) => slice::run(&args),
         Verb::Doctor(args) => doctor::run(&args),
         Verb::Replay(args) => replay::run(&args),
+        Verb::Send(args) => send::run(&args),
         Verb::Selftest(args) => selftest::run(&args),
         Verb::Completions(args) => generate::completions(&args),
         Verb::Man(args) => generate::man(&args),
