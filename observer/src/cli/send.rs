@@ -8,6 +8,7 @@ pub(super) use args::SendArgs;
 
 use super::failure::{self, Failure};
 use super::{output, say, transmit};
+use crate::live::sys_thread;
 use crate::outfile;
 use crate::send::clock::Monotonic;
 use crate::send::faults::Faults;
@@ -34,6 +35,7 @@ pub(super) fn run(args: &SendArgs) -> Result<u8, Failure> {
     if !args.quiet {
         introduce(&choice, &outlet);
     }
+    sys_thread::apply(args.cpu, args.realtime).map_err(|error| Failure::io_line(&error))?;
     let mut faults = Faults::new(args.seed, args.fault.unwrap_or_default(), choice.follower);
     let stop = || interrupted.load(Ordering::Relaxed);
     let mut clock = Monotonic::for_this_thread();

@@ -125,6 +125,13 @@ pub(in crate::cli) struct SendArgs {
     /// Hand every datagram to the kernel by itself instead of letting it cut larger messages
     #[arg(long)]
     pub(super) no_gso: bool,
+    /// Keep the sending thread on this CPU
+    #[arg(long, value_name = "N")]
+    pub(super) cpu: Option<usize>,
+    /// Send under SCHED_FIFO: a busy host delays frames less
+    #[arg(long, value_name = "PRIORITY", num_args = 0..=1, default_missing_value = "20",
+          value_parser = clap::value_parser!(u8).range(1..=99))]
+    pub(super) realtime: Option<u8>,
     /// Seed of noise and faults
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(super) seed: u64,
