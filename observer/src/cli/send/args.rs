@@ -43,7 +43,7 @@ Without --to or --multicast everything goes to 127.0.0.1: nothing reaches a netw
 leave at absolute deadlines; a sender that is late by a period or more skips whole periods and counts them, and never
 makes up for them in a burst. What leaves is PASS in `observe` and `analyze`: at 40 Hz by default where DMX lines may
 follow (sACN, Art-Net), at 60 Hz elsewhere. A DMX line carries 510 slots 44 times a second, or 375 slots 60 times:
-more is sent when asked for, and TIME-RATE warns of it. sACN ends every stream with three goodbyes, also after
+more is sent when asked for, and TIME-RATE may warn of it. sACN ends every stream with three goodbyes, also after
 Ctrl-C, which `analyze` notes as STREAM-ENDED (info), and announces its universes when it multicasts. Art-Net
 leaves from port 6454 as prescribed, except towards this host.
 

@@ -133,7 +133,9 @@ fn a_sacn_run_ends_with_three_goodbyes_a_frame_apart_on_every_universe() {
 
 #[test]
 fn sixty_frames_of_whole_universes_are_more_than_a_dmx_line_carries() {
-    let Ran { book, .. } = clean(plan(60, Length::Frames(300)), Protocol::Sacn);
+    let Ran { shown, mut book, .. } = clean(plan(60, Length::Frames(300)), Protocol::Sacn);
+    // The verifier goes by the fewest slots of a stream, and a goodbye has none.
+    book.0.truncate(book.0.len() - shown.goodbyes as usize);
     let found = codes(&book.judged());
     assert!(!found.is_empty() && found.iter().all(|(code, _)| *code == "TIME-RATE"), "{found:?}");
 }
