@@ -6,6 +6,7 @@ pub mod cli;
 pub mod live;
 mod outfile;
 pub mod rig_file;
+pub mod send;
 pub mod slice;
 mod tape_file;
 pub mod taping;
