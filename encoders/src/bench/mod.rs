@@ -10,6 +10,7 @@ pub mod golden;
 mod order;
 mod runner;
 mod stats;
+pub mod suite;
 
 pub use runner::{Arm, Clock, Plan, RunError, Timings, run};
 pub use stats::{Interval, LEAST_SAMPLES, Ratio, median, median_interval, quantile};
