@@ -43,6 +43,8 @@ pub(super) enum Verb {
     Slice(SliceArgs),
     /// Say what this host can observe, and how to repair what it cannot
     Doctor(DoctorArgs),
+    /// Time the encoders on one identical frame, if every octet is right
+    Bench(super::bench_args::BenchArgs),
     /// Run the planted-fault corpus through the verifier
     Selftest(SelftestArgs),
     /// Print shell completions

@@ -2,6 +2,8 @@
 
 mod analyze;
 mod args;
+mod bench;
+mod bench_args;
 mod config;
 mod doctor;
 mod explain;
@@ -58,6 +60,7 @@ fn dispatch(verb: Verb) -> Result<u8, Failure> {
         Verb::Explain(args) => explain::run(&args),
         Verb::Slice(args) => slice::run(&args),
         Verb::Doctor(args) => doctor::run(&args),
+        Verb::Bench(args) => bench::run(&args),
         Verb::Selftest(args) => selftest::run(&args),
         Verb::Completions(args) => generate::completions(&args),
         Verb::Man(args) => generate::man(&args),
