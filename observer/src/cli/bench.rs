@@ -15,10 +15,10 @@ const DIFFERS: u8 = 1;
 /// Runs the verb.
 pub(super) fn run(args: &BenchArgs) -> Result<u8, Failure> {
     let options = options(args)?;
+    let record = bench(&options)?;
     if cfg!(debug_assertions) {
         say("this is a build without optimisation, its times mean nothing: build with --release");
     }
-    let record = bench(&options)?;
     let style = Style { color: false, width: config::width() };
     output::write(args.output.as_deref(), |out| Ok(record.render(args.format, style, out)?))?;
     if record.identical() {
