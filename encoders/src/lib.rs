@@ -8,6 +8,7 @@ mod arena;
 mod artnet;
 pub mod bench;
 mod bigpacket;
+mod counters;
 mod ddp;
 mod packer;
 mod registry;
