@@ -149,7 +149,7 @@ fn ddp(
     let behind = (sent % u128::from(last.max(1))) as u64;
     let offset = u32::try_from(index * packing).map_err(|_| "the frame exceeds the offset field")?;
     let mut d = Vec::new();
-    d.push(0b0100_0000 + push); // 0: version 1; push on the last
+    d.extend([0b0100_0000 + push]); // 0: version 1; push on the last
     d.push(cycle(u64::from(numbers.first), last, behind)); // 1: sequence, 1..15
     d.push(who.ddp_type); // 2
     d.push(who.ddp_id); // 3
