@@ -36,12 +36,20 @@ pub struct Arm<'a> {
     /// Does the work so many times; the loop belongs to the arm, so that a call through a pointer costs once a
     /// timing and not once an iteration.
     pub work: Box<dyn FnMut(u64) + 'a>,
+    /// Done before each timing, outside of it, with the number of the block, warm-up included.
+    pub prepare: Box<dyn FnMut(u32) + 'a>,
 }
 
 impl<'a> Arm<'a> {
-    /// An arm.
+    /// An arm without preparation.
     pub fn new(name: &str, work: impl FnMut(u64) + 'a) -> Arm<'a> {
-        Arm { name: name.to_owned(), work: Box::new(work) }
+        Arm { name: name.to_owned(), work: Box::new(work), prepare: Box::new(|_| {}) }
+    }
+
+    /// The arm with something to be done before each timing.
+    #[must_use]
+    pub fn prepared(self, prepare: impl FnMut(u32) + 'a) -> Arm<'a> {
+        Arm { prepare: Box::new(prepare), ..self }
     }
 }
 
@@ -157,6 +165,7 @@ pub fn run(plan: &Plan, arms: &mut [Arm<'_>], clock: &mut dyn Clock) -> Result<T
     let mut samples = vec![Vec::with_capacity(plan.blocks as usize); arms.len()];
     for block in 0..plan.warm_up.saturating_add(plan.blocks) {
         for index in choices.order(arms.len()) {
+            (arms[index].prepare)(block);
             let took = time(&mut arms[index], clock, iterations[index]);
             if block >= plan.warm_up {
                 samples[index].push(took as f64 / iterations[index] as f64);
@@ -192,6 +201,7 @@ fn step(clock: &mut dyn Clock) -> Result<u64, RunError> {
 /// reached, then scaled.
 fn calibrate(arm: &mut Arm<'_>, clock: &mut dyn Clock, target_ns: u64) -> Result<u64, RunError> {
     let mut iterations = 1u64;
+    (arm.prepare)(0);
     loop {
         let took = time(arm, clock, iterations);
         if took > 0 && took >= target_ns / 2 {

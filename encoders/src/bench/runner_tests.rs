@@ -210,3 +210,20 @@ fn no_arms_are_no_timings() {
     let timings = timed(&stage, &plan(6, 0, 1), &mut []).unwrap();
     assert_eq!((timings.median(0), timings.ratio(0, 0), timings.iterations(0)), (None, None, 0));
 }
+
+#[test]
+fn preparation_comes_before_each_timing_and_costs_nothing() {
+    let stage = Stage::new(1);
+    let prepared = RefCell::new(Vec::new());
+    let arm = stage.arm(0, |_| 100).prepared(|block| {
+        prepared.borrow_mut().push((block, stage.calls.borrow().len()));
+        stage.now.set(stage.now.get() + 1_000_000);
+    });
+    let mut arms = vec![arm];
+    let timings = timed(&stage, &plan(6, 2, 1), &mut arms).unwrap();
+    assert!(timings.samples(0).iter().all(|sample| *sample < 101.0), "{timings:?}");
+    drop(arms);
+    // Once for the calibration, then before each block's timing, which is the next call.
+    let expected: Vec<(u32, usize)> = (0..8).map(|block| (block, CALIBRATING + block as usize)).collect();
+    assert_eq!(prepared.into_inner(), [vec![(0, 0)], expected].concat());
+}

@@ -5,10 +5,11 @@
 mod peers;
 
 use crate::live::sys_thread as thread;
+use std::cell::RefCell;
 use std::hint::black_box;
 use std::io;
 use wireproof_encoders::Backend;
-use wireproof_encoders::bench::frame::Aligned;
+use wireproof_encoders::bench::frame::{Aligned, Places};
 use wireproof_encoders::bench::gate::Refusal;
 use wireproof_encoders::bench::suite::{self, Candidate};
 use wireproof_encoders::bench::{Arm, Plan, Ratio, RunError, Timings, run};
@@ -141,15 +142,19 @@ fn arms(refusals: &[Option<Refusal>]) -> Vec<Option<usize>> {
 fn time(
     plan: &Plan,
     candidates: &mut [Candidate],
-    places: &[Option<usize>],
+    timed: &[Option<usize>],
     frames: &[&[u8]; 2],
 ) -> Result<Timings, BenchError> {
     let mut to = Aligned::zeros(frames[0].len());
-    let mut arms = vec![Arm::new("memcpy", |iterations| copy(frames[0], to.octets_mut(), iterations))];
-    for (candidate, _) in candidates.iter_mut().zip(places).filter(|(_, place)| place.is_some()) {
-        let buffers = if candidate.moves { &frames[..] } else { &frames[..1] };
-        let subject = &mut candidate.subject;
-        arms.push(Arm::new(&candidate.name, move |iterations| subject.work(buffers, iterations)));
+    let places = RefCell::new(Places::new(*frames));
+    let places = &places;
+    let turn = |block: u32| places.borrow_mut().turn(block);
+    let memcpy = |iterations| copy(places.borrow().frames()[0], to.octets_mut(), iterations);
+    let mut arms = vec![Arm::new("memcpy", memcpy).prepared(turn)];
+    for (candidate, _) in candidates.iter_mut().zip(timed).filter(|(_, arm)| arm.is_some()) {
+        let (subject, buffers) = (&mut candidate.subject, if candidate.moves { 2 } else { 1 });
+        let work = move |iterations| subject.work(&places.borrow().frames()[..buffers], iterations);
+        arms.push(Arm::new(&candidate.name, work).prepared(turn));
     }
     Ok(run(plan, &mut arms, &mut thread::cpu_ns)?)
 }

@@ -151,7 +151,10 @@ impl Bench {
         let arms = self.encoders.iter().map(|encoder| encoder.disturbed_blocks);
         let blocks: Vec<u64> = arms.chain([self.memcpy.disturbed_blocks]).filter(disturbed).collect();
         let mut lines = vec![
-            format!("one frame of {} octets for all, seed {}; no socket", self.frame_bytes, self.seed),
+            format!(
+                "one frame of {} octets for all, seed {}, at another place of its page in each block; no socket",
+                self.frame_bytes, self.seed
+            ),
             format!(
                 "{} blocks after {} to warm up, every arm once in each, in seeded random order",
                 self.blocks, self.warm_up_blocks
