@@ -231,15 +231,14 @@ mod tests {
 
     #[test]
     fn every_encoder_passes_its_gate_with_every_packing() {
-        for octets in [1, 3, 509, 510, 511, 1440, 1441, 8640] {
+        for octets in [1, 3, 511, 1441] {
             let frames = frames(octets);
             let frames = [frames[0].octets(), frames[1].octets()];
             for (protocol, packing) in
-                ALL.into_iter().flat_map(|p| [1, 3, 480, 510, 512, 1440, 1441].map(|n| (p, n)))
+                ALL.into_iter().flat_map(|p| [480, 510, 512, 1440, 1441].map(|n| (p, n)))
             {
                 let Ok(candidates) = candidates(protocol, &Backend::ALL, packing, octets) else {
-                    let odd = protocol == Protocol::ArtNet && packing % 2 == 1;
-                    assert!(packing > 512 || odd, "{protocol:?} {packing}");
+                    assert!(packing > 512, "{protocol:?} {packing}");
                     continue;
                 };
                 for mut candidate in candidates {

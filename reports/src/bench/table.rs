@@ -11,9 +11,9 @@ const SPARE: [usize; 4] = [3, 4, 8, 2];
 
 /// Writes the whole table.
 pub(super) fn write(bench: &Bench, style: Style, out: &mut dyn Write) -> io::Result<()> {
-    for text in bench.method() {
-        writeln!(out, "{}", clean(&text))?;
-    }
+    let method = bench.method();
+    let mut lines = method.iter().flat_map(|text| wrap(text, style.width));
+    lines.try_for_each(|line| writeln!(out, "{line}"))?;
     writeln!(out)?;
     rows(bench).lines_within(style.width, &SPARE).iter().try_for_each(|line| writeln!(out, "{line}"))?;
     let remarks = bench.remarks();
