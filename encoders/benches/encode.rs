@@ -1,5 +1,6 @@
 //! What a frame of 8,640 octets costs each encoder, as a ratio to copying it once: both are timed in the same run,
-//! in blocks in a seeded random order, by the thread's CPU clock. Run with `cargo bench -p wireproof-encoders`.
+//! in blocks in a seeded random order, by the thread's CPU clock. Run with `cargo bench -p wireproof-encoders`,
+//! or with `-- WORD` behind it for the arms whose names hold the word.
 //!
 //! Says nothing about sockets. Fails when a median exceeds its limit.
 #![allow(clippy::print_stdout, reason = "prints its table")]
@@ -112,10 +113,11 @@ fn arms() -> Result<Vec<Arm>, EncodeError> {
 }
 
 /// Times every arm beside the copy; true when all keep their limits.
-fn compare(skew: usize) -> Result<bool, EncodeError> {
+fn compare(skew: usize, word: &str) -> Result<bool, EncodeError> {
     let frames = Frames::new(skew);
     let mut copy = Frames::new(0);
     let mut arms = arms()?;
+    arms.retain(|arm| arm.name.contains(word));
     let mut copies = Vec::new();
     let mut dice = Dice(SEED);
     for _ in 0..BLOCKS {
@@ -147,6 +149,7 @@ fn compare(skew: usize) -> Result<bool, EncodeError> {
 }
 
 fn main() -> Result<ExitCode, EncodeError> {
-    let kept = compare(0)? & compare(16)? & compare(1)?;
+    let word = std::env::args().skip(1).find(|argument| !argument.starts_with("--")).unwrap_or_default();
+    let kept = compare(0, &word)? & compare(16, &word)? & compare(1, &word)?;
     Ok(if kept { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

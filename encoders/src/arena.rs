@@ -6,13 +6,12 @@
 
 #![allow(unsafe_code, reason = "pieces outlive the calls that write them, which references cannot say")]
 
+use crate::shape::{LINE, MOVE, Shape};
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::io::IoSlice;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-/// Alignment of every block and of the payload slots: a cache line.
-pub(crate) const LINE: usize = 64;
 /// Padding.
 static ZERO: [u8; 1] = [0];
 
@@ -41,7 +40,7 @@ impl Block {
         if octets <= self.room {
             return;
         }
-        let room = octets.next_multiple_of(LINE);
+        let room = octets.checked_next_multiple_of(LINE).unwrap_or(usize::MAX);
         let layout = Block::layout(room);
         assert!(layout.size() == room, "a frame of this length does not fit into memory");
         // SAFETY: the size is not zero, because it is larger than a room of at least zero.
@@ -105,70 +104,6 @@ impl Table {
     }
 }
 
-/// How the datagrams of one frame lie in the arena.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Shape {
-    /// Octets of the frame.
-    pub(crate) octets: usize,
-    /// Datagrams that carry data.
-    pub(crate) data: usize,
-    /// All datagrams; at most one more than `data`.
-    pub(crate) count: usize,
-    /// Octets from slot to slot.
-    pub(crate) stride: usize,
-    /// Octets in front of the header in a slot.
-    pub(crate) lead: usize,
-    /// Header octets.
-    pub(crate) head: usize,
-    /// Header octets of the last data datagram.
-    pub(crate) last_head: usize,
-    /// Frame octets in each datagram but the last.
-    pub(crate) chunk: usize,
-    /// Frame octets in the last data datagram.
-    pub(crate) last: usize,
-    /// Zero octets behind the data of the last data datagram.
-    pub(crate) pad: usize,
-    /// Octets of the datagram behind the data.
-    pub(crate) tail: usize,
-    /// Whether payloads are copied behind their headers.
-    pub(crate) contiguous: bool,
-    /// Pieces of a datagram.
-    pub(crate) width: usize,
-}
-
-impl Shape {
-    fn head_of(&self, index: usize) -> usize {
-        match index {
-            _ if index >= self.data => self.tail,
-            _ if index + 1 == self.data => self.last_head,
-            _ => self.head,
-        }
-    }
-
-    fn data_of(&self, index: usize) -> (usize, usize) {
-        let from = index.min(self.data) * self.chunk;
-        match index {
-            _ if index >= self.data => (0, 0),
-            _ if index + 1 == self.data => (from, self.last),
-            _ => (from, self.chunk),
-        }
-    }
-
-    fn pad_of(&self, index: usize) -> usize {
-        if index + 1 == self.data { self.pad } else { 0 }
-    }
-
-    /// True when every piece of this shape lies inside its slot; checked once, when a plan is made.
-    fn holds(&self) -> bool {
-        (0..self.count).all(|index| {
-            let (_, data) = self.data_of(index);
-            let payload = if self.contiguous { data + self.pad_of(index) } else { 0 };
-            self.lead + self.head_of(index) + payload <= self.stride
-        }) && self.count <= self.data + 1
-            && self.octets == self.data.saturating_sub(1) * self.chunk + self.last
-    }
-}
-
 /// Slots, own frame and table of an encoder.
 pub(crate) struct Arena {
     slots: Block,
@@ -205,10 +140,10 @@ impl Arena {
     /// already.
     pub(crate) fn lay_out(&mut self, shape: Shape, mut write: impl FnMut(usize, &mut [u8])) {
         assert!(shape.holds(), "a datagram does not fit into its slot");
-        self.slots.reserve(shape.count * shape.stride);
+        let used = shape.count.saturating_mul(shape.stride);
+        self.slots.reserve(used);
         self.shape = shape;
         self.own = false;
-        let used = shape.count * shape.stride;
         for (index, slot) in self.slots.octets_mut()[..used].chunks_exact_mut(shape.stride.max(1)).enumerate()
         {
             slot.fill(0);
@@ -263,53 +198,67 @@ impl Arena {
     }
 
     /// The pieces of all datagrams, filled from `frame`, whose length is the planned one.
-    #[inline(always)]
     pub(crate) fn fill<'a>(&'a mut self, frame: &'a [u8]) -> &'a [IoSlice<'a>] {
+        if !self.shape.contiguous {
+            return self.point_at(frame);
+        }
         assert!(frame.len() == self.shape.octets, "a frame of another length than planned");
+        // SAFETY: the length is the planned one.
+        unsafe { self.copy(frame.as_ptr()) };
+        // SAFETY: every piece lies in the slots, which are borrowed for 'a.
+        unsafe { self.table.view() }
+    }
+
+    /// The pieces of all datagrams, payloads in `frame`, whose length is the planned one; nothing is copied.
+    #[inline(always)]
+    pub(crate) fn point_at<'a>(&'a mut self, frame: &'a [u8]) -> &'a [IoSlice<'a>] {
+        assert!(
+            frame.len() == self.shape.octets && !self.shape.contiguous,
+            "a frame of another shape than planned"
+        );
         self.own = false;
         // SAFETY: the length is the planned one.
-        unsafe { self.put(frame.as_ptr()) };
-        // SAFETY: headers lie in the slots, payload pieces in the slots or in `frame`; both are borrowed for 'a.
+        unsafe { self.point(frame.as_ptr()) };
+        // SAFETY: headers lie in the slots and payload pieces in `frame`; both are borrowed for 'a.
         unsafe { self.table.view() }
     }
 
     /// The pieces of all datagrams, filled from the own frame, whose length is the planned one.
-    #[inline(always)]
     pub(crate) fn fill_own(&mut self) -> &[IoSlice<'_>] {
         assert!(self.frame_octets == self.shape.octets, "an own frame of another length than planned");
-        if !self.own {
-            self.put_own();
+        let frame = self.frame.base.as_ptr();
+        // SAFETY: the own frame has the planned length. It stays where it is while pieces are marked as pointing at it.
+        unsafe {
+            if self.shape.contiguous {
+                self.copy(frame);
+            } else {
+                self.point(frame);
+                self.own = true;
+            }
         }
         // SAFETY: every piece lies in the slots or in the own frame, which are borrowed for as long as the view.
         unsafe { self.table.view() }
     }
 
-    /// Out of line: the `gather` backend needs it once for each plan.
-    #[inline(never)]
-    fn put_own(&mut self) {
-        // SAFETY: the own frame has the planned length, as `fill_own` made sure.
-        unsafe { self.put(self.frame.base.as_ptr()) };
-        // Pieces that point into the own frame stay right until it moves or the plan changes; copies do not.
-        self.own = !self.shape.contiguous;
+    /// Whether the table points at the own frame already, so that [`Self::pieces`] is all that is needed.
+    #[inline(always)]
+    pub(crate) fn points_at_own(&self) -> bool {
+        self.own
     }
 
-    /// Copies the payloads into their slots, or points the table at them.
+    /// The pieces of all datagrams, payloads in the own frame.
+    #[inline(always)]
+    pub(crate) fn pieces(&self) -> &[IoSlice<'_>] {
+        assert!(self.own, "the table points elsewhere");
+        // SAFETY: headers lie in the slots and payload pieces in the own frame, which are borrowed for as long as the
+        // view: `own` is reset wherever either moves or the table is rewritten.
+        unsafe { self.table.view() }
+    }
+
+    /// Copies the payloads into their slots.
     ///
     /// # Safety
     /// `frame` is valid for reads of `shape.octets` octets, outside the slots.
-    #[inline(always)]
-    unsafe fn put(&mut self, frame: *const u8) {
-        if self.shape.contiguous {
-            // SAFETY: the caller's promise.
-            unsafe { self.copy(frame) };
-        } else {
-            // SAFETY: the caller's promise.
-            unsafe { self.point(frame) };
-        }
-    }
-
-    /// # Safety
-    /// As for [`Arena::put`].
     #[inline(never)]
     unsafe fn copy(&mut self, frame: *const u8) {
         let Shape { lead, head, last_head, last, data, .. } = self.shape;
@@ -331,8 +280,10 @@ impl Arena {
         }
     }
 
+    /// Points the table at the payloads.
+    ///
     /// # Safety
-    /// As for [`Arena::put`].
+    /// `frame` points to `shape.octets` octets.
     #[inline(always)]
     unsafe fn point(&mut self, frame: *const u8) {
         let Shape { chunk, data, .. } = self.shape;
@@ -346,9 +297,6 @@ impl Arena {
         }
     }
 }
-
-/// Octets copied in one move.
-const MOVE: usize = 32;
 
 /// Copies every chunk but the last into its slot, in whole moves; up to 31 octets of the next chunk come to lie
 /// behind a datagram, in the padding of its slot.

@@ -170,6 +170,10 @@ impl Layout for Controller {
     }
 
     #[inline(always)]
+    fn step(&mut self, heads: &mut Heads<'_>) -> bool {
+        self.counters.step(SEQUENCE_AT, heads)
+    }
+
     fn number(&mut self, heads: &mut Heads<'_>) {
         self.counters.number(SEQUENCE_AT, heads);
     }

@@ -134,13 +134,14 @@ impl Layout for Device {
     }
 
     #[inline(always)]
-    fn number(&mut self, heads: &mut Heads<'_>) {
+    fn step(&mut self, heads: &mut Heads<'_>) -> bool {
         let sequence = self.next.to_be_bytes();
         heads.fill(SEQUENCE_AT, sequence);
         self.next = self.next.wrapping_add(1);
         if let Some(time) = self.time_us {
             heads.fill(TIME_AT, time.to_be_bytes());
         }
+        true
     }
 
     fn set_time(&mut self, at: Timestamp) -> bool {

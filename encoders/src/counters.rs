@@ -19,7 +19,6 @@ impl Cycle {
     }
 
     /// Numbers consecutive datagrams from `number` on and returns the number after the last one.
-    #[inline(always)]
     pub(crate) fn number_each(self, mut number: u8, at: usize, heads: &mut Heads<'_>) -> u8 {
         heads.each(at, |_, field| {
             *field = [number];
@@ -61,22 +60,20 @@ impl Round {
         number
     }
 
-    /// Numbers the datagrams of a frame one by one.
+    /// Numbers the datagrams of a frame one by one when they are at most one time around; false, and nothing done,
+    /// when they are more.
     #[inline(always)]
-    pub(crate) fn number_each(&mut self, at: usize, heads: &mut Heads<'_>) {
+    pub(crate) fn step(&mut self, at: usize, heads: &mut Heads<'_>) -> bool {
         let datagrams = heads.data();
-        if let Some(run) = self.twice[self.place..].get(..datagrams)
-            && datagrams <= self.length
-        {
-            heads.each(at, |index, field| *field = [run[index]]);
-            self.move_on(datagrams);
-        } else {
-            self.number_many(at, heads);
-        }
+        let run = self.twice.get(self.place..).and_then(|ahead| ahead.get(..datagrams));
+        let Some(run) = run.filter(|_| datagrams <= self.length) else { return false };
+        heads.each(at, |index, field| *field = [run[index]]);
+        self.move_on(datagrams);
+        true
     }
 
-    #[cold]
-    fn number_many(&mut self, at: usize, heads: &mut Heads<'_>) {
+    /// Numbers the datagrams of a frame one by one.
+    pub(crate) fn number_each(&mut self, at: usize, heads: &mut Heads<'_>) {
         let next = self.cycle.number_each(self.twice[self.place], at, heads);
         self.place = usize::from(next - self.cycle.first);
     }
@@ -118,19 +115,20 @@ impl Counters {
         self.join();
     }
 
-    /// Numbers the headers of one frame.
+    /// Numbers the headers of one frame when all streams stand at the same number; false, and nothing done, when not.
     #[inline(always)]
-    pub(crate) fn number(&mut self, at: usize, heads: &mut Heads<'_>) {
-        if let Some(number) = &mut self.together {
-            heads.fill(at, [*number]);
-            *number = self.cycle.after(*number);
-        } else {
-            self.number_apart(at, heads);
-        }
+    pub(crate) fn step(&mut self, at: usize, heads: &mut Heads<'_>) -> bool {
+        let Some(number) = &mut self.together else { return false };
+        heads.fill(at, [*number]);
+        *number = self.cycle.after(*number);
+        true
     }
 
-    #[cold]
-    fn number_apart(&mut self, at: usize, heads: &mut Heads<'_>) {
+    /// Numbers the headers of one frame.
+    pub(crate) fn number(&mut self, at: usize, heads: &mut Heads<'_>) {
+        if self.step(at, heads) {
+            return;
+        }
         heads.each(at, |index, field| {
             let next = &mut self.next[index];
             *field = [*next];

@@ -170,6 +170,15 @@ impl Display {
         self.config.timecode.filter(|_| pushes)
     }
 
+    #[inline(always)]
+    fn write_timecode(&self, heads: &mut Heads<'_>) {
+        if let Some(time) = self.timecode(self.config.push == DdpPush::Last)
+            && let Some(field) = heads.last(HEADER)
+        {
+            *field = time.to_be_bytes();
+        }
+    }
+
     fn pushes(&self, place: &Place) -> bool {
         place.is_last() && self.config.push == DdpPush::Last
     }
@@ -202,17 +211,21 @@ impl Layout for Display {
     }
 
     #[inline(always)]
+    fn step(&mut self, heads: &mut Heads<'_>) -> bool {
+        if self.config.numbering == DdpNumbering::PerFrame || !self.round.step(SEQUENCE_AT, heads) {
+            return false;
+        }
+        self.write_timecode(heads);
+        true
+    }
+
     fn number(&mut self, heads: &mut Heads<'_>) {
         if self.config.numbering == DdpNumbering::PerFrame {
             heads.fill(SEQUENCE_AT, [self.round.take()]);
         } else {
             self.round.number_each(SEQUENCE_AT, heads);
         }
-        if let Some(time) = self.timecode(self.config.push == DdpPush::Last)
-            && let Some(field) = heads.last(HEADER)
-        {
-            *field = time.to_be_bytes();
-        }
+        self.write_timecode(heads);
     }
 
     fn set_time(&mut self, at: Timestamp) -> bool {
@@ -222,7 +235,6 @@ impl Layout for Display {
         false
     }
 }
-
 /// The middle 32 bits of the NTP time: 16 bits of seconds, 16 of fraction.
 fn timecode_at(at: Timestamp) -> u32 {
     let seconds = at.0.div_euclid(SECOND) + NTP_EPOCH;

@@ -3,7 +3,8 @@
 //! A protocol says how a header looks and which fields count ([`Layout`]); everything else happens here. While
 //! the frame length stays, a frame costs the counters and, with [`Backend::Contiguous`], one copy of the pixels.
 
-use crate::arena::{Arena, Heads, LINE, Loose, Shape};
+use crate::arena::{Arena, Heads, Loose};
+use crate::shape::{LINE, Shape};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use wireproof_protocols::{Batch, EncodeError, Encoder, Protocol, Timestamp, Value};
@@ -89,8 +90,12 @@ pub trait Layout {
     /// Makes room for the counters of this many data datagrams.
     fn prepare(&mut self, _data: usize) {}
 
-    /// Writes the changing fields into the headers and moves the counters on.
-    fn number(&mut self, heads: &mut Heads<'_>);
+    /// Writes the changing fields into the headers and moves the counters on, where that is a few stores without a
+    /// call; false, and nothing done, where it is more.
+    fn step(&mut self, heads: &mut Heads<'_>) -> bool;
+
+    /// Does what [`Self::step`] does, where that is more than a few stores.
+    fn number(&mut self, _heads: &mut Heads<'_>) {}
 
     /// See [`Encoder::set_time`]; true when the headers have to be laid out anew.
     fn set_time(&mut self, _at: Timestamp) -> bool {
@@ -175,7 +180,31 @@ impl<L: Layout> Packer<L> {
         self.aside.batch()
     }
 
-    #[inline]
+    /// [`Encoder::encode`] with everything that may come up.
+    #[inline(never)]
+    fn encode_at_length<'a>(&'a mut self, frame: &'a [u8]) -> Result<Batch<'a>, EncodeError> {
+        self.plan(frame.len())?;
+        self.number();
+        let width = self.arena.shape().width;
+        Ok(Batch::new(self.arena.fill(frame), width, &self.destinations))
+    }
+
+    /// [`Encoder::encode_own`] with everything that may come up.
+    #[inline(never)]
+    fn encode_own_at_length(&mut self) -> Result<Batch<'_>, EncodeError> {
+        self.plan(self.arena.frame_octets())?;
+        self.number();
+        let width = self.arena.shape().width;
+        Ok(Batch::new(self.arena.fill_own(), width, &self.destinations))
+    }
+
+    fn number(&mut self) {
+        let mut heads = self.arena.heads();
+        if heads.data() > 0 && !self.layout.step(&mut heads) {
+            self.layout.number(&mut heads);
+        }
+    }
+
     fn plan(&mut self, octets: usize) -> Result<(), EncodeError> {
         if self.planned == octets { Ok(()) } else { self.plan_anew(octets) }
     }
@@ -248,14 +277,16 @@ impl<L: Layout> Encoder for Packer<L> {
         L::PROTOCOL
     }
 
+    // In both ways to encode, the short way makes no call, so that it has no registers to save: these stores would
+    // cost as much as the counters.
     #[inline]
     fn encode<'a>(&'a mut self, frame: &'a [u8]) -> Result<Batch<'a>, EncodeError> {
-        self.plan(frame.len())?;
-        let width = self.arena.shape().width;
-        if !frame.is_empty() {
-            self.layout.number(&mut self.arena.heads());
+        let short = self.backend == Backend::Gather && self.planned == frame.len() && !frame.is_empty();
+        if short && self.layout.step(&mut self.arena.heads()) {
+            let width = self.arena.shape().width;
+            return Ok(Batch::new(self.arena.point_at(frame), width, &self.destinations));
         }
-        Ok(Batch::new(self.arena.fill(frame), width, &self.destinations))
+        self.encode_at_length(frame)
     }
 
     fn frame_mut(&mut self, octets: usize) -> Result<&mut [u8], EncodeError> {
@@ -265,13 +296,12 @@ impl<L: Layout> Encoder for Packer<L> {
 
     #[inline]
     fn encode_own(&mut self) -> Result<Batch<'_>, EncodeError> {
-        let octets = self.arena.frame_octets();
-        self.plan(octets)?;
-        let width = self.arena.shape().width;
-        if octets > 0 {
-            self.layout.number(&mut self.arena.heads());
+        let short = self.planned == self.arena.frame_octets() && self.arena.points_at_own();
+        if short && self.layout.step(&mut self.arena.heads()) {
+            let width = self.arena.shape().width;
+            return Ok(Batch::new(self.arena.pieces(), width, &self.destinations));
         }
-        Ok(Batch::new(self.arena.fill_own(), width, &self.destinations))
+        self.encode_own_at_length()
     }
 
     fn set_time(&mut self, at: Timestamp) {

@@ -58,6 +58,9 @@ impl Setup {
     }
 }
 
+/// An encoder, or the field it has no room for.
+pub type Built = Result<Box<dyn Encoder + Send>, EncodeError>;
+
 /// An encoder that can be built.
 pub struct Entry {
     /// The protocol.
@@ -66,7 +69,7 @@ pub struct Entry {
     ///
     /// # Errors
     /// [`EncodeError`] that names the field of the setup the protocol has no room for.
-    pub build: fn(Backend, &Setup) -> Result<Box<dyn Encoder + Send>, EncodeError>,
+    pub build: fn(Backend, &Setup) -> Built,
 }
 
 /// Every encoder.
@@ -82,18 +85,14 @@ pub static ENCODERS: &[Entry] = &[
 /// # Errors
 /// [`EncodeError`] that names the field of the setup the protocol has no room for, or a protocol nothing here
 /// encodes.
-pub fn build(
-    protocol: Protocol,
-    backend: Backend,
-    setup: &Setup,
-) -> Result<Box<dyn Encoder + Send>, EncodeError> {
+pub fn build(protocol: Protocol, backend: Backend, setup: &Setup) -> Built {
     let entry = ENCODERS.iter().find(|entry| entry.protocol == protocol);
     let limit = Value::Word("one that is encoded: sacn, ddp, artnet, bigpacket");
     let value = protocol as u64;
     (entry.ok_or(EncodeError { field: "protocol", value, limit })?.build)(backend, setup)
 }
 
-fn sacn(backend: Backend, setup: &Setup) -> Result<Box<dyn Encoder + Send>, EncodeError> {
+fn sacn(backend: Backend, setup: &Setup) -> Built {
     let mut config = SacnConfig::new(setup.cid, &setup.name);
     config.destination = setup.destination.map_or(SacnDestination::Multicast, SacnDestination::Unicast);
     config.first_universe = setup.first.unwrap_or(config.first_universe);
@@ -103,7 +102,7 @@ fn sacn(backend: Backend, setup: &Setup) -> Result<Box<dyn Encoder + Send>, Enco
     Ok(Box::new(Sacn::with_backend(config, backend)?))
 }
 
-fn ddp(backend: Backend, setup: &Setup) -> Result<Box<dyn Encoder + Send>, EncodeError> {
+fn ddp(backend: Backend, setup: &Setup) -> Built {
     EncodeError::unless_within("id", setup.id.into(), 1, 255)?;
     let mut config = DdpConfig::new(setup.address()?);
     config.id = setup.id as u8;
@@ -113,7 +112,7 @@ fn ddp(backend: Backend, setup: &Setup) -> Result<Box<dyn Encoder + Send>, Encod
     Ok(Box::new(Ddp::with_backend(config, backend)?))
 }
 
-fn artnet(backend: Backend, setup: &Setup) -> Result<Box<dyn Encoder + Send>, EncodeError> {
+fn artnet(backend: Backend, setup: &Setup) -> Built {
     let mut config = ArtNetConfig::new(setup.address()?);
     config.first_port_address = setup.first.unwrap_or(config.first_port_address);
     config.slots = setup.chunk.unwrap_or(config.slots);
@@ -121,7 +120,7 @@ fn artnet(backend: Backend, setup: &Setup) -> Result<Box<dyn Encoder + Send>, En
     Ok(Box::new(ArtNet::with_backend(config, backend)?))
 }
 
-fn bigpacket(backend: Backend, setup: &Setup) -> Result<Box<dyn Encoder + Send>, EncodeError> {
+fn bigpacket(backend: Backend, setup: &Setup) -> Built {
     let mut config = BigPacketConfig::new(setup.address()?, setup.id);
     config.chunk = setup.chunk.unwrap_or(config.chunk);
     config.fragment = setup.fragment;

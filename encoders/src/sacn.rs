@@ -295,8 +295,15 @@ impl Source {
         shared
     }
 
+    #[inline(always)]
+    fn number_sync(&mut self, heads: &mut Heads<'_>) {
+        if let Some(octet) = heads.tail(SYNC_SEQUENCE_AT) {
+            *octet = [self.next_sync];
+            self.next_sync = self.next_sync.wrapping_add(1);
+        }
+    }
+
     /// Universes of the frame that are sent on for the first time take over the counters other start codes moved.
-    #[cold]
     fn take_over(&mut self, data: usize) {
         for index in self.sent..data {
             let universe = self.config.first_universe + index as u16;
@@ -337,6 +344,15 @@ impl Layout for Source {
     }
 
     #[inline(always)]
+    fn step(&mut self, heads: &mut Heads<'_>) -> bool {
+        let usual = self.config.numbering != SacnNumbering::PerSource && heads.data() <= self.sent;
+        if !usual || !self.counters.step(DATA_SEQUENCE_AT, heads) {
+            return false;
+        }
+        self.number_sync(heads);
+        true
+    }
+
     fn number(&mut self, heads: &mut Heads<'_>) {
         if heads.data() > self.sent {
             self.take_over(heads.data());
@@ -347,10 +363,7 @@ impl Layout for Source {
         } else {
             self.counters.number(DATA_SEQUENCE_AT, heads);
         }
-        if let Some(octet) = heads.tail(SYNC_SEQUENCE_AT) {
-            *octet = [self.next_sync];
-            self.next_sync = self.next_sync.wrapping_add(1);
-        }
+        self.number_sync(heads);
     }
 
     /// Three start-code-only packets with Stream_Terminated on every universe data was sent on (6.2.6), numbers

@@ -3,7 +3,7 @@
 
 use std::net::SocketAddr;
 use wireproof_encoders::*;
-use wireproof_protocols::Value;
+use wireproof_protocols::{Protocol, Timestamp, Value};
 
 const CID: [u8; 16] = *b"\x01\x23\x45\x67\x89\xab\x4d\xef\x81\x23\x45\x67\x89\xab\xcd\xef";
 
@@ -44,6 +44,74 @@ fn every_start_code_of_a_universe_draws_from_one_counter() {
         seen.push((out[0].1[125], out[0].1[111]));
     }
     assert_eq!(seen, [(0, 0), (0xDD, 1), (0, 2), (0xDD, 3)]);
+}
+
+#[test]
+fn other_start_codes_move_the_counters_of_the_frame() {
+    for backend in Backend::ALL {
+        let mut sacn = Sacn::with_backend(SacnConfig::new(CID, "desk"), backend).unwrap();
+        let out = frames(&mut sacn, &[0; 1020], 1);
+        assert_eq!(octet(&out, 111), [0, 0]);
+        let priorities =
+            |sacn: &mut Sacn, universe| kept(sacn.universe(universe, 0xDD, &[1]).unwrap())[0].1[111];
+        assert_eq!((priorities(&mut sacn, 1), priorities(&mut sacn, 3), priorities(&mut sacn, 3)), (1, 0, 1));
+        assert_eq!(octet(&frames(&mut sacn, &[0; 1020], 2), 111), [2, 1, 3, 2]);
+        assert_eq!(
+            octet(&frames(&mut sacn, &[0; 1530], 2), 111),
+            [4, 3, 2, 5, 4, 3],
+            "the third joins where it was"
+        );
+        assert_eq!(octet(&frames(&mut sacn, &[0; 510], 2), 111), [6, 7]);
+        assert_eq!(octet(&frames(&mut sacn, &[0; 1020], 1), 111), [8, 5]);
+        assert_eq!(octet(&kept(sacn.terminate()), 111), [9, 6, 4, 10, 7, 5, 11, 8, 6]);
+        assert_eq!(octet(&frames(&mut sacn, &[0; 1020], 1), 111), [12, 9], "numbers run on after a goodbye");
+    }
+}
+
+#[test]
+fn synchronization_packets_count_for_themselves() {
+    let config = SacnConfig { sync_address: 9, sync_packets: 9, ..SacnConfig::new(CID, "desk") };
+    let mut sacn = Sacn::with_backend(config, Backend::Gather).unwrap();
+    sacn.universe(1, 0xDD, &[1]).unwrap();
+    let out = frames(&mut sacn, &[0; 100], 3);
+    let numbers: Vec<(u8, u8)> = out.chunks(2).map(|frame| (frame[0].1[111], frame[1].1[44])).collect();
+    assert_eq!(numbers, [(1, 0), (2, 1), (3, 2)]);
+    assert_eq!(kept(sacn.sync())[0].1[44], 3);
+    assert_eq!(octet(&frames(&mut sacn, &[0; 100], 1)[1..], 44), [4]);
+}
+
+#[test]
+fn multicast_goes_to_the_group_of_each_universe_in_both_families() {
+    let config = SacnConfig { first_universe: 258, ..SacnConfig::new(CID, "desk") };
+    let v6 = SacnConfig { destination: SacnDestination::Multicast6, ..config.clone() };
+    let to = |config| {
+        frames(&mut Sacn::new(config).unwrap(), &[0; 511], 1).into_iter().map(|(to, _)| to.to_string())
+    };
+    assert_eq!(to(config).collect::<Vec<_>>(), ["239.255.1.2:5568", "239.255.1.3:5568"]);
+    assert_eq!(to(v6).collect::<Vec<_>>(), ["[ff18::8300:102]:5568", "[ff18::8300:103]:5568"]);
+}
+
+#[test]
+fn the_time_of_the_sender_is_carried_where_there_is_room_for_it() {
+    let time = Timestamp(1_700_000_000_500_000_000);
+    for backend in Backend::ALL {
+        let setup = Setup { timecode: true, ..Setup::new(Some(anywhere(9)), CID) };
+        let mut ddp = build(Protocol::Ddp, backend, &setup).unwrap();
+        frames(&mut *ddp, &[0; 2000], 1);
+        ddp.set_time(time);
+        let out = frames(&mut *ddp, &[0; 2000], 1);
+        assert_eq!((out[0].1[0], out[1].1[0], out[1].1.len()), (0x40, 0x51, 574));
+        let seconds = (1_700_000_000_u64 + 2_208_988_800) as u16;
+        assert_eq!(out[1].1[10..12], seconds.to_be_bytes());
+        assert_eq!(out[1].1[12..14], [0x80, 0]);
+        let mut sender = build(Protocol::BigPacket, backend, &setup).unwrap();
+        assert_eq!(octet(&frames(&mut *sender, &[0; 2000], 1), 7), [2, 1], "no time was set");
+        sender.set_time(time);
+        let out = frames(&mut *sender, &[0; 2000], 1);
+        assert_eq!(octet(&out, 7), [10, 9]);
+        let us = (time.0 / 1000) as u32;
+        assert!(out.iter().all(|(_, p)| p[28..32] == us.to_be_bytes()));
+    }
 }
 
 #[test]

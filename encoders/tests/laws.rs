@@ -38,7 +38,12 @@ fn round_trip(protocol: Protocol, setup: &Setup, octets: usize, salt: u32) {
             own.frame_mut(octets).unwrap().copy_from_slice(&frame);
             assert_eq!(kept(own.encode_own().unwrap()), want, "{} {octets} octets", protocol.name());
         }
-        assert_eq!(reassembled(protocol, setup, &want), expected(protocol, &frame), "{}", protocol.name());
+        assert_eq!(
+            reassembled(protocol, setup, octets, &want),
+            expected(protocol, &frame),
+            "{}",
+            protocol.name()
+        );
     }
 }
 
@@ -96,7 +101,7 @@ proptest! {
                 } else {
                     prop_assert_eq!(&kept(two.encode(&frame).unwrap()), &out);
                 }
-                prop_assert_eq!(reassembled(entry.protocol, setup, &out), expected(entry.protocol, &frame));
+                prop_assert_eq!(reassembled(entry.protocol, setup, *octets, &out), expected(entry.protocol, &frame));
             }
         }
     }
