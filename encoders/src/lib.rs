@@ -6,6 +6,7 @@
 
 mod arena;
 mod artnet;
+pub mod bench;
 mod bigpacket;
 mod counters;
 mod ddp;

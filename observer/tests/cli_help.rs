@@ -7,7 +7,7 @@ mod cli_support;
 use cli_support::{outcome, wireproof};
 use std::fs;
 
-const VERBS: [&str; 11] = [
+const VERBS: [&str; 12] = [
     "analyze",
     "observe",
     "doctor",
@@ -16,6 +16,7 @@ const VERBS: [&str; 11] = [
     "slice",
     "send",
     "replay",
+    "bench",
     "selftest",
     "completions",
     "man",

@@ -114,7 +114,7 @@ fn counters(s: &Stream) -> [u64; 19] {
 }
 
 /// A text cell that no spreadsheet takes for a formula.
-fn cell(text: &str) -> String {
+pub(crate) fn cell(text: &str) -> String {
     let text = clean(text);
     match text.trim_start().chars().next() {
         Some('=' | '+' | '-' | '@') => format!("'{text}"),

@@ -4,6 +4,7 @@
 //! summary and computes nothing of its own, so that no two formats can disagree.
 
 pub mod anonymize;
+pub mod bench;
 mod columns;
 mod csv;
 mod groups;
@@ -19,9 +20,13 @@ pub mod text;
 pub mod verdict;
 
 pub use anonymize::Mask;
+pub use bench::Bench;
 pub use render::{Format, RenderError, Style, render};
 pub use summary::{Drain, Layers, Observer, QueueDelay, Source, Summary};
 pub use verdict::Verdict;
 
 /// The JSON Schema of [`Summary`] as JSON (`wireproof.summary/1`, draft 2020-12).
 pub const SUMMARY_SCHEMA: &str = include_str!("../schemas/summary.schema.json");
+
+/// The JSON Schema of [`Bench`] as JSON (`wireproof.bench/1`, draft 2020-12).
+pub const BENCH_SCHEMA: &str = include_str!("../schemas/bench.schema.json");

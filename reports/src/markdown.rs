@@ -155,18 +155,20 @@ fn on_streams(group: &[&Finding]) -> String {
     }
 }
 
-fn head(out: &mut dyn Write, names: &[&str]) -> io::Result<()> {
+/// The head of a table.
+pub(crate) fn head(out: &mut dyn Write, names: &[&str]) -> io::Result<()> {
     writeln!(out, "| {} |", names.join(" | "))?;
     writeln!(out, "|{}", "---|".repeat(names.len()))
 }
 
-fn row(out: &mut dyn Write, cells: &[String]) -> io::Result<()> {
+/// A row of a table, its cells escaped.
+pub(crate) fn row(out: &mut dyn Write, cells: &[String]) -> io::Result<()> {
     let cells: Vec<String> = cells.iter().map(|c| escape(c)).collect();
     writeln!(out, "| {} |", cells.join(" | "))
 }
 
 /// The text with control characters visible and everything Markdown or HTML would act on disarmed.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in clean(text).chars() {
         match c {

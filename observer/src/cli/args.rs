@@ -47,6 +47,8 @@ pub(super) enum Verb {
     Send(Box<super::send::SendArgs>),
     /// Send the datagrams of a capture again, at their times
     Replay(super::replay::ReplayArgs),
+    /// Time the encoders on one identical frame, if every octet is right
+    Bench(super::bench_args::BenchArgs),
     /// Run the planted-fault corpus through the verifier
     Selftest(SelftestArgs),
     /// Print shell completions

@@ -2,6 +2,8 @@
 
 mod analyze;
 mod args;
+mod bench;
+mod bench_args;
 mod config;
 mod doctor;
 mod explain;
@@ -64,6 +66,7 @@ fn dispatch(verb: Verb) -> Result<u8, Failure> {
         Verb::Doctor(args) => doctor::run(&args),
         Verb::Replay(args) => replay::run(&args),
         Verb::Send(args) => send::run(&args),
+        Verb::Bench(args) => bench::run(&args),
         Verb::Selftest(args) => selftest::run(&args),
         Verb::Completions(args) => generate::completions(&args),
         Verb::Man(args) => generate::man(&args),
