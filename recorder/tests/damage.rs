@@ -82,7 +82,7 @@ fn hurt(image: &mut Vec<u8>, random: &mut ChaCha8Rng) {
             let (from, to) = (slot(below(random, slots)) + 8 * below(random, 6), slot(below(random, slots)));
             image.copy_within(from..from + 8, to + 8 * below(random, 6));
         }
-        8 if random.next_u32() % 8 == 0 => image.truncate(at),
+        8 if random.next_u32().is_multiple_of(8) => image.truncate(at),
         _ => flip(image, at, 0x80),
     }
 }
