@@ -61,7 +61,9 @@ fn chrome_events(timeline: &Timeline) -> (Vec<Value>, Value, Written) {
     let events = whole["traceEvents"].as_array().unwrap().clone();
     // One event a line: every line but the first and the last is an event, whatever cut the file.
     let lines: Vec<&str> = text.lines().collect();
-    let single = lines[1..lines.len() - 1].iter().map(|line| serde_json::from_str(line.trim_end_matches(',')).unwrap());
+    let single = lines[1..lines.len() - 1]
+        .iter()
+        .map(|line| serde_json::from_str(line.trim_end_matches(',')).unwrap());
     assert_eq!(single.collect::<Vec<Value>>(), events);
     (events, whole["otherData"].clone(), written)
 }
@@ -87,9 +89,8 @@ fn every_span_of_the_golden_rings_is_in_the_chrome_trace_to_the_nanosecond() {
         let (events, other, written) = chrome_events(&timeline(&ring));
         let base: u64 = other["base_ns"].as_str().unwrap().parse().unwrap();
         let complete = events.iter().filter(|e| e["ph"] == "X");
-        let mut found: Vec<_> = complete
-            .map(|e| (base + nanos(&e["ts"]), base + nanos(&e["ts"]) + nanos(&e["dur"])))
-            .collect();
+        let mut found: Vec<_> =
+            complete.map(|e| (base + nanos(&e["ts"]), base + nanos(&e["ts"]) + nanos(&e["dur"]))).collect();
         found.sort_unstable();
         assert_eq!(found, spans_of(&ring), "{sample}");
         assert_eq!((written.spans, written.beyond_lanes), (found.len() as u64, 0), "{sample}");
@@ -184,7 +185,8 @@ fn every_kind_of_record_has_its_row_name_and_value() {
     let expected = Written { spans: 7, instants: 6, samples: 2, lanes: 10, beyond_lanes: 0 };
     assert_eq!(written, expected);
     assert_eq!((&other["base_ns"], &other["tool"]), (&"1000000".into(), &"wireproof \"x\"".into()));
-    let named = |name: &str| events.iter().filter(|e| e["name"] == name && e["ph"] != "M").collect::<Vec<_>>();
+    let named =
+        |name: &str| events.iter().filter(|e| e["name"] == name && e["ph"] != "M").collect::<Vec<_>>();
     let rows: BTreeMap<u64, &str> = events
         .iter()
         .filter(|e| e["name"] == "thread_name")
@@ -206,7 +208,10 @@ fn every_kind_of_record_has_its_row_name_and_value() {
     assert_eq!(named("deadline miss")[0]["args"], serde_json::json!({"frame": 7, "overrun_ns": 1_000_001}));
     assert_eq!(named("skipped")[0]["args"], serde_json::json!({"frame": 8, "count": 2}));
     assert_eq!(named("frame")[0]["args"], serde_json::json!({"frame": 7, "records": 5}));
-    assert_eq!(named("queue").iter().map(|e| e["args"]["value"].as_u64().unwrap()).collect::<Vec<_>>(), [17, 18]);
+    assert_eq!(
+        named("queue").iter().map(|e| e["args"]["value"].as_u64().unwrap()).collect::<Vec<_>>(),
+        [17, 18]
+    );
     assert_eq!(named("clock anchor")[0]["args"]["wall_ns"], 1_790_000_000_000_000_000u64);
 }
 
