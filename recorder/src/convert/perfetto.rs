@@ -100,7 +100,6 @@ pub fn write(timeline: &Timeline, out: &mut dyn Write) -> io::Result<Written> {
 struct Trace<'a> {
     sink: Sink<'a>,
     timeline: &'a Timeline,
-    small: Small,
     written: Written,
     next_uuid: u64,
 }
@@ -108,7 +107,7 @@ struct Trace<'a> {
 impl<'a> Trace<'a> {
     fn new(timeline: &'a Timeline, out: &'a mut dyn Write) -> Self {
         let next_uuid = 1 + timeline.groups.len() as u64;
-        Trace { sink: Sink::new(out), timeline, small: Small::new(), written: Written::default(), next_uuid }
+        Trace { sink: Sink::new(out), timeline, written: Written::default(), next_uuid }
     }
 
     fn packet(&mut self, packet: &Message) {
@@ -144,10 +143,12 @@ impl<'a> Trace<'a> {
             entry
         };
         let mut data = Message::default();
-        for (name, text) in used(timeline, |track| vec![track.category]) {
+        for (name, text) in used(timeline, timeline.tracks.iter().map(|track| track.category)) {
             data.message(1, &entry(name, text));
         }
-        for (name, text) in used(timeline, |track| track.events.iter().map(|e| e.name).collect()) {
+        for (name, text) in
+            used(timeline, timeline.tracks.iter().flat_map(|track| &track.events).map(|event| event.name))
+        {
             data.message(2, &entry(name, text));
         }
         data.message(3, &entry(FRAME_IID.into(), "frame"));
@@ -216,14 +217,14 @@ impl<'a> Trace<'a> {
     }
 }
 
-/// Keys and texts of the names that tracks use, each once, in the order of the keys.
-fn used(timeline: &Timeline, of: impl Fn(&Track) -> Vec<Name>) -> Vec<(u64, &str)> {
+/// Keys and texts of these names, each once, in the order of the keys.
+fn used(timeline: &Timeline, names: impl Iterator<Item = Name>) -> Vec<(u64, &str)> {
     let mut seen = vec![false; timeline.names().len()];
-    for name in timeline.tracks.iter().flat_map(of) {
+    names.for_each(|name| {
         if let Some(place) = seen.get_mut(name.index()) {
             *place = true;
         }
-    }
+    });
     let texts = timeline.names().iter().enumerate().skip(1);
     texts.filter(|(key, _)| seen[*key]).map(|(key, text)| (key as u64, text.as_str())).collect()
 }
@@ -290,24 +291,21 @@ impl Rows<'_, '_> {
             return self.put_noted(uuid, kind, event, label, value);
         }
         let category = self.track.category;
-        let opened = self.trace.open(event.start_ns);
-        let small = &mut self.trace.small;
-        small.raw(&[tag(packet::TRACK_EVENT, 2)]);
-        let inner = small.open();
-        small.raw(&[tag(event::TYPE, 0), kind, tag(event::TRACK_UUID, 0)]);
-        small.varint(uuid);
-        small.raw(&[tag(event::NAME_IID, 0)]);
-        small.varint(event.name.0.into());
-        small.raw(&[tag(event::CATEGORY_IIDS, 0)]);
-        small.varint(category.0.into());
-        if event.frame != NO_FRAME {
-            number(small, FRAME_IID, event.frame.into());
-        }
-        if label != Label::None {
-            number(small, label_iid(label), value);
-        }
-        small.close(inner);
-        self.trace.close(opened);
+        self.trace.sink.in_place(|room| {
+            let mut small = Small::new(room);
+            let (packet, inner) = open(&mut small, event.start_ns, kind, uuid);
+            small.raw(&[tag(event::NAME_IID, 0)]);
+            small.varint(event.name.0.into());
+            small.raw(&[tag(event::CATEGORY_IIDS, 0)]);
+            small.varint(category.0.into());
+            if event.frame != NO_FRAME {
+                number(&mut small, FRAME_IID, event.frame.into());
+            }
+            if label != Label::None {
+                number(&mut small, label_iid(label), value);
+            }
+            close(small, packet, inner)
+        });
     }
 
     /// An event with a remark, of any length.
@@ -336,7 +334,7 @@ impl Rows<'_, '_> {
 
 /// An annotation with a number.
 #[inline]
-fn number(small: &mut Small, iid: u8, value: u64) {
+fn number(small: &mut Small<'_>, iid: u8, value: u64) {
     small.raw(&[tag(event::DEBUG_ANNOTATIONS, 2)]);
     let opened = small.open();
     small.raw(&[tag(annotation::NAME_IID, 0), iid, tag(annotation::UINT, 0)]);
@@ -344,26 +342,27 @@ fn number(small: &mut Small, iid: u8, value: u64) {
     small.close(opened);
 }
 
-impl Trace<'_> {
-    /// Begins a small packet.
-    #[inline]
-    fn open(&mut self, ns: u64) -> usize {
-        let small = &mut self.small;
-        small.clear();
-        small.raw(&[tag(PACKET, 2)]);
-        let opened = small.open();
-        small.raw(&[tag(packet::TIMESTAMP, 0)]);
-        small.varint(ns);
-        small.raw(&[tag(packet::SEQUENCE_ID, 0), SEQUENCE, tag(packet::SEQUENCE_FLAGS, 0), NEEDED]);
-        opened
-    }
+/// Begins a packet with a track event: stamp, sequence, type and track. At most 64 octets with all that may follow.
+#[inline]
+fn open(small: &mut Small<'_>, ns: u64, kind: u8, uuid: u64) -> (usize, usize) {
+    small.raw(&[tag(PACKET, 2)]);
+    let packet = small.open();
+    small.raw(&[tag(packet::TIMESTAMP, 0)]);
+    small.varint(ns);
+    small.raw(&[tag(packet::SEQUENCE_ID, 0), SEQUENCE, tag(packet::SEQUENCE_FLAGS, 0), NEEDED]);
+    small.raw(&[tag(packet::TRACK_EVENT, 2)]);
+    let inner = small.open();
+    small.raw(&[tag(event::TYPE, 0), kind, tag(event::TRACK_UUID, 0)]);
+    small.varint(uuid);
+    (packet, inner)
+}
 
-    /// Ends the small packet and puts it out.
-    #[inline]
-    fn close(&mut self, opened: usize) {
-        self.small.close(opened);
-        self.sink.octets().extend_from_slice(self.small.octets());
-    }
+/// Ends the packet and tells its length.
+#[inline]
+fn close(mut small: Small<'_>, packet: usize, inner: usize) -> usize {
+    small.close(inner);
+    small.close(packet);
+    small.length()
 }
 
 impl Visit for Rows<'_, '_> {
@@ -376,14 +375,11 @@ impl Visit for Rows<'_, '_> {
     #[inline]
     fn end(&mut self, lane: usize, ns: u64) {
         let uuid = self.uuid(lane);
-        let opened = self.trace.open(ns);
-        let small = &mut self.trace.small;
-        small.raw(&[tag(packet::TRACK_EVENT, 2)]);
-        let inner = small.open();
-        small.raw(&[tag(event::TYPE, 0), event::END, tag(event::TRACK_UUID, 0)]);
-        small.varint(uuid);
-        small.close(inner);
-        self.trace.close(opened);
+        self.trace.sink.in_place(|room| {
+            let mut small = Small::new(room);
+            let (packet, inner) = open(&mut small, ns, event::END, uuid);
+            close(small, packet, inner)
+        });
     }
 
     fn beyond(&mut self, event: &Event) {

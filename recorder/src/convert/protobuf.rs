@@ -1,64 +1,72 @@
 //! The wire format of Protocol Buffers as far as a trace needs it: varints and length-delimited fields
 //! (<https://protobuf.dev/programming-guides/encoding/>). Knows no message.
 
+use super::sink::SMALL;
+
 /// Longest varint, octets.
 const VARINT: usize = 10;
 
-/// A message of a few varint fields, built in place without a heap.
-pub(crate) struct Small {
-    octets: [u8; 127],
+/// A message of a few varint fields, built in place; what does not fit is an error of the encoder, kept harmless.
+pub(crate) struct Small<'a> {
+    octets: &'a mut [u8; SMALL],
     length: usize,
 }
 
-impl Small {
+impl<'a> Small<'a> {
     #[inline]
-    pub(crate) fn new() -> Self {
-        Small { octets: [0; 127], length: 0 }
+    pub(crate) fn new(octets: &'a mut [u8; SMALL]) -> Self {
+        Small { octets, length: 0 }
     }
 
-    /// Starts over.
+    /// Octets so far.
     #[inline]
-    pub(crate) fn clear(&mut self) {
-        self.length = 0;
-    }
-
-    #[inline]
-    pub(crate) fn octets(&self) -> &[u8] {
-        self.octets.get(..self.length).unwrap_or_default()
-    }
-
-    #[inline]
-    fn put(&mut self, octet: u8) {
-        if let Some(place) = self.octets.get_mut(self.length) {
-            *place = octet;
-            self.length += 1;
-        }
+    pub(crate) fn length(&self) -> usize {
+        self.length
     }
 
     /// Appends raw octets.
     #[inline]
-    pub(crate) fn raw(&mut self, octets: &[u8]) {
-        let end = self.length + octets.len();
-        if let Some(place) = self.octets.get_mut(self.length..end) {
-            place.copy_from_slice(octets);
-            self.length = end;
+    pub(crate) fn raw<const N: usize>(&mut self, octets: &[u8; N]) {
+        if let Some(place) = self.octets.get_mut(self.length..).and_then(|rest| rest.first_chunk_mut::<N>()) {
+            *place = *octets;
+            self.length += N;
         }
     }
 
     /// Appends a varint.
     #[inline]
-    pub(crate) fn varint(&mut self, mut value: u64) {
+    pub(crate) fn varint(&mut self, value: u64) {
+        if value < 0x80 {
+            return self.raw(&[value as u8]);
+        }
+        if value >> 56 != 0 {
+            return self.long_varint(value);
+        }
+        // Seven bits to each octet, all octets at once; then the mark that more follow on all but the last.
+        let mut spread = (value & 0x0FFF_FFFF) | (value & 0x00FF_FFFF_F000_0000) << 4;
+        spread = (spread & 0x0000_3FFF_0000_3FFF) | (spread & 0x0FFF_C000_0FFF_C000) << 2;
+        spread = (spread & 0x007F_007F_007F_007F) | (spread & 0x3F80_3F80_3F80_3F80) << 1;
+        let length = (63 - value.leading_zeros()) as usize / 7 + 1;
+        let marks = 0x8080_8080_8080_8080 & !(u64::MAX << (8 * (length as u32 - 1)));
+        if let Some(place) = self.octets.get_mut(self.length..).and_then(|rest| rest.first_chunk_mut::<8>()) {
+            *place = (spread | marks).to_le_bytes();
+            self.length += length;
+        }
+    }
+
+    #[cold]
+    fn long_varint(&mut self, mut value: u64) {
         while value >= 0x80 {
-            self.put(value as u8 | 0x80);
+            self.raw(&[value as u8 | 0x80]);
             value >>= 7;
         }
-        self.put(value as u8);
+        self.raw(&[value as u8]);
     }
 
     /// Leaves room for the length of a message that stays below 128 octets, and tells where.
     #[inline]
     pub(crate) fn open(&mut self) -> usize {
-        self.put(0);
+        self.raw(&[0]);
         self.length
     }
 
@@ -133,10 +141,28 @@ mod tests {
             (u64::MAX, &[0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x01]),
         ];
         for (value, octets) in cases {
-            let (mut small, mut message) = (Small::new(), Message::default());
-            small.varint(value);
+            let mut message = Message::default();
             message.raw_varint(value);
-            assert_eq!((small.octets(), &message.0[..]), (octets, octets), "{value}");
+            assert_eq!((&small(|s| s.varint(value))[..], &message.0[..]), (octets, octets), "{value}");
+        }
+    }
+
+    fn small(build: impl FnOnce(&mut Small<'_>)) -> Vec<u8> {
+        let mut octets = [0xEE; SMALL];
+        let mut small = Small::new(&mut octets);
+        build(&mut small);
+        let length = small.length();
+        octets[..length].to_vec()
+    }
+
+    #[test]
+    fn both_ways_to_write_a_varint_agree_at_every_length() {
+        for bit in 0..64 {
+            for value in [1u64 << bit, (1u64 << bit) - 1, u64::MAX >> bit, 0x5555_5555_5555_5555 >> bit] {
+                let mut message = Message::default();
+                message.raw_varint(value);
+                assert_eq!(small(|s| s.varint(value)), message.0, "{value}");
+            }
         }
     }
 
@@ -155,12 +181,13 @@ mod tests {
 
     #[test]
     fn an_opened_message_gets_its_length() {
-        let mut small = Small::new();
-        small.raw(&[0x1A]);
-        let opened = small.open();
-        small.raw(&[0x08]);
-        small.varint(150);
-        small.close(opened);
-        assert_eq!(small.octets(), [0x1A, 0x03, 0x08, 0x96, 0x01]);
+        let octets = small(|small| {
+            small.raw(&[0x1A]);
+            let opened = small.open();
+            small.raw(&[0x08]);
+            small.varint(150);
+            small.close(opened);
+        });
+        assert_eq!(octets, [0x1A, 0x03, 0x08, 0x96, 0x01]);
     }
 }
