@@ -146,37 +146,35 @@ impl<'a> Ownership<'a> {
         shares
     }
 
-    /// Walks from stretch to stretch of the engine through the gap.
+    /// Walks from stretch to stretch of the engine through the gap, as far as the trace reaches.
     fn by_engine(&self, gap: &Gap, times: &mut BTreeMap<Owner, u64>) {
-        let first = self.engine.partition_point(|(_, s)| s.start_ns <= gap.start_ns);
+        let end = self.tasks.range().map_or(0, |(_, end)| end).min(gap.end_ns);
+        let first = self.engine.partition_point(|(_, s)| s.start_ns <= gap.start_ns).saturating_sub(1);
         let mut at = gap.start_ns;
-        for index in first.saturating_sub(1)..=self.engine.len() {
-            let stretch = self.engine.get(index);
-            let starts = stretch.map_or(u64::MAX, |(_, s)| s.start_ns);
-            if starts > at {
-                let until = starts.min(gap.end_ns);
-                let last = index.checked_sub(1).and_then(|before| self.engine.get(before));
-                self.away(last, (at, until), stretch.is_some(), times);
-                at = until;
+        let mut last = None;
+        for here in self.engine.iter().skip(first).take_while(|(_, s)| s.start_ns < end) {
+            if here.1.start_ns > at {
+                self.away(last, (at, here.1.start_ns), times);
+                at = here.1.start_ns;
             }
-            let Some((_, s)) = stretch.filter(|_| at < gap.end_ns) else { break };
-            let until = s.end_ns.min(gap.end_ns);
+            let until = here.1.end_ns.min(end);
             if until > at {
                 add(times, Owner::Engine, until - at);
                 at = until;
             }
+            last = Some(here);
+        }
+        if end > at {
+            self.away(last, (at, end), times);
+        }
+        if gap.end_ns > end.max(at) {
+            add(times, Owner::Unknown, gap.end_ns - end.max(at));
         }
     }
 
-    /// The engine was away from `from` to `to`, since its `last` stretch; `returned` when the trace sees it again.
-    fn away(
-        &self,
-        last: Option<&(u16, Stretch)>,
-        (from, to): (u64, u64),
-        returned: bool,
-        times: &mut BTreeMap<Owner, u64>,
-    ) {
-        let Some((cpu, last)) = last.filter(|(_, last)| returned || last.stopped != Stopped::Other) else {
+    /// The engine was away from `from` to `to`, since its `last` stretch.
+    fn away(&self, last: Option<&(u16, Stretch)>, (from, to): (u64, u64), times: &mut BTreeMap<Owner, u64>) {
+        let Some((cpu, last)) = last else {
             return add(times, Owner::Unknown, to - from);
         };
         let owner = |task: Option<String>| match (last.stopped, task) {
