@@ -7,8 +7,8 @@ mod cli_support;
 use cli_support::{outcome, wireproof};
 use std::fs;
 
-const VERBS: [&str; 9] =
-    ["analyze", "observe", "doctor", "learn", "explain", "slice", "selftest", "completions", "man"];
+const VERBS: [&str; 10] =
+    ["analyze", "observe", "doctor", "learn", "explain", "slice", "ring", "selftest", "completions", "man"];
 
 #[test]
 fn the_help_of_every_verb_has_two_examples() {

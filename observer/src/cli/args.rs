@@ -43,6 +43,8 @@ pub(super) enum Verb {
     Slice(SliceArgs),
     /// Say what this host can observe, and how to repair what it cannot
     Doctor(DoctorArgs),
+    /// Verify, summarise and account for flight-recorder rings
+    Ring(super::ring::RingArgs),
     /// Run the planted-fault corpus through the verifier
     Selftest(SelftestArgs),
     /// Print shell completions

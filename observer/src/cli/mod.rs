@@ -13,6 +13,7 @@ mod observe;
 mod output;
 mod quantity;
 mod report;
+mod ring;
 mod selftest;
 mod slice;
 mod stall;
@@ -59,6 +60,7 @@ fn dispatch(verb: Verb) -> Result<u8, Failure> {
         Verb::Explain(args) => explain::run(&args),
         Verb::Slice(args) => slice::run(&args),
         Verb::Doctor(args) => doctor::run(&args),
+        Verb::Ring(args) => ring::run(&args),
         Verb::Selftest(args) => selftest::run(&args),
         Verb::Completions(args) => generate::completions(&args),
         Verb::Man(args) => generate::man(&args),
