@@ -107,14 +107,14 @@ fn legacy_rings_are_converted_through_their_map() {
     assert!(said.contains("--map"), "{said}");
 }
 
-/// A capture of a planted case, its summary, and the offset that puts it at the ring's first second.
+/// A capture of a planted case, its summary, and the offset that puts the first finding into the ring's time.
 fn beside(folder: &Path, case: &str) -> (PathBuf, String) {
     let capture = planted(folder, case);
     let (_, json, _) = outcome(wireproof(folder).args(["analyze", "--format", "json"]).arg(&capture));
     fs::write(folder.join("show.json"), &json).unwrap();
     let summary: Value = serde_json::from_str(&json).unwrap();
-    let offset_ns = WALL_NS - summary["first_ns"].as_i64().unwrap();
-    (capture, format!("--wire-offset={}s", offset_ns / 1_000_000_000))
+    let offset_ns = WALL_NS - summary["findings"][0]["first_ns"].as_i64().unwrap();
+    (capture, format!("--wire-offset={}ms", offset_ns / 1_000_000))
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn arrivals_and_findings_stand_on_the_ring_s_clock() {
     let events = events(&fs::read(dir.path().join("a.json")).unwrap());
     let arrivals = events.iter().filter(|e| e["ph"] == "i" && e["name"] == "sacn/data");
     assert!(arrivals.clone().count() > 10 && arrivals.clone().all(|e| e["args"]["sequence"].is_u64()));
-    assert!(rows(&events).iter().any(|row| row.starts_with("sacn 1 from ")), "{:?}", rows(&events));
+    assert!(rows(&events).iter().any(|row| row.starts_with("sacn 129 from ")), "{:?}", rows(&events));
     let finding = events.iter().find(|e| e["name"] == "SEQ-LOST" && e["ph"] == "i").unwrap();
     assert!(finding["args"]["note"].as_str().unwrap().contains("violation x1"), "{finding}");
     let manifest = manifest(dir.path(), "a.json");

@@ -89,10 +89,38 @@ impl Json<'_> {
     }
 }
 
+/// Beginnings of lines that a lane keeps; a name whose place is taken is put together again.
+const KEPT: usize = 64;
+
 /// The beginnings of a lane's lines.
 struct Lane {
     span: Vec<u8>,
     instant: Vec<u8>,
+    /// Whole beginnings of spans up to the stamp, by the last bits of the name's key.
+    kept: Vec<(Name, Vec<u8>)>,
+}
+
+impl Lane {
+    /// The line of a span up to its stamp.
+    #[inline]
+    fn beginning(&mut self, name: Name, names: &[Vec<u8>]) -> &[u8] {
+        let place = name.index() % KEPT;
+        if self.kept.get(place).is_none_or(|(kept, octets)| *kept != name || octets.is_empty()) {
+            self.keep(place, name, names);
+        }
+        self.kept.get(place).map_or(&[], |(_, octets)| octets)
+    }
+
+    #[cold]
+    fn keep(&mut self, place: usize, name: Name, names: &[Vec<u8>]) {
+        self.kept.resize(KEPT, (Name::NONE, Vec::new()));
+        if let Some((kept, octets)) = self.kept.get_mut(place) {
+            *kept = name;
+            octets.clone_from(&self.span);
+            octets.extend_from_slice(names.get(name.index()).map_or(&[], Vec::as_slice));
+            octets.extend_from_slice(b",\"ts\":");
+        }
+    }
 }
 
 /// The lanes of one track.
@@ -125,7 +153,8 @@ impl Rows<'_, '_> {
             octets.extend_from_slice(b",\"name\":");
             octets
         };
-        self.lanes.push(Lane { span: begin("\"X\""), instant: begin("\"i\",\"s\":\"t\"") });
+        let (span, instant) = (begin("\"X\""), begin("\"i\",\"s\":\"t\""));
+        self.lanes.push(Lane { span, instant, kept: Vec::new() });
     }
 
     fn instant(&mut self, event: &Event, label: Label, value: u64) {
@@ -162,9 +191,9 @@ impl Visit for Rows<'_, '_> {
         self.describe(lane);
         self.json.line();
         let (out, names) = (self.json.sink.octets(), &self.json.names);
-        out.extend_from_slice(self.lanes.get(lane).map_or(&[], |lane| &lane.span));
-        out.extend_from_slice(names.get(event.name.index()).map_or(&[], Vec::as_slice));
-        out.extend_from_slice(b",\"ts\":");
+        out.reserve(256);
+        let lane = self.lanes.get_mut(lane);
+        out.extend_from_slice(lane.map_or(&[], |lane| lane.beginning(event.name, names)));
         micros(out, event.start_ns - self.json.base);
         out.extend_from_slice(b",\"dur\":");
         micros(out, event.end_ns - event.start_ns);
