@@ -159,7 +159,8 @@ fn frame(row: &Row) -> FrameDocument {
 }
 
 fn table(loaded: &Loaded, path: &Path, out: &mut dyn Write) -> Result<(), Failure> {
-    let name = clean(&path.display().to_string());
+    let name = path.display().to_string();
+    let name = clean(&name);
     let ring = match &loaded.ring {
         Ok(ring) => ring,
         Err(refusal) => return Ok(writeln!(out, "{name}: refused, {refusal}")?),
