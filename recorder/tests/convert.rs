@@ -1,6 +1,8 @@
 //! Conversion of whole rings: golden images and hand-made records, through every format; the Perfetto traces are parsed
 //! with the real schema where Python has it.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests")]
+
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::Read;

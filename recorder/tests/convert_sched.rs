@@ -1,5 +1,7 @@
 //! Gaps between spans and who ran in them: hand-made frames beside hand-made switches.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
 use wireproof_recorder::Frame;
 use wireproof_recorder::convert::gaps::{self, Gap, Owner, Ownership};
 use wireproof_recorder::convert::sched;
@@ -164,4 +166,22 @@ fn cpus_and_gaps_become_rows_and_idle_time_stays_empty() {
     let note = "stage 2 -> stage 3: preempted by kworker/1:2:57 140.000 us, the engine itself, without a span \
                 110.000 us, preempted by logger:60 50.000 us";
     assert_eq!(timeline.text(first.note), note);
+}
+
+#[test]
+fn names_and_looks_are_bounded_whatever_the_input() {
+    let mut many = Tasks::default();
+    for i in 0..70_000u32 {
+        let (prev, next) = (format!("t{i}"), format!("t{}", i + 1));
+        let switch = sched::Switch { at_ns: i.into(), cpu: 0, prev: (&prev, i, "R"), next: (&next, i + 1) };
+        many.add(i.into(), &switch);
+    }
+    assert_eq!(many.names.len(), 65_537);
+    assert_eq!(many.cpus[&0].len(), 69_999);
+    // Forty frames that all cover all of these stretches.
+    let wide = Frame { id: 1, start_ns: 0, end_ns: 70_000, truncated: false, records: Vec::new() };
+    let owned = gaps::own(&vec![wide; 40], 0, &Ownership::new(&many, 0));
+    assert_eq!(owned.len(), 40);
+    assert_eq!(owned.last().unwrap().shares[0].0, Owner::Unknown);
+    assert_ne!(owned.first().unwrap().shares[0].0, Owner::Unknown);
 }

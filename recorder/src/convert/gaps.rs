@@ -5,6 +5,7 @@ use super::tasks::{Stopped, Stretch, Tasks};
 use super::timeline::{Event, Label, Shape, Timeline};
 use crate::frames::Frame;
 use crate::layout::{Kind, NO_PARENT, Record};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 /// A hole between the spans of a frame.
@@ -104,10 +105,15 @@ pub struct Owned {
     pub shares: Shares,
 }
 
+/// Stretches that are looked at for all gaps together: frames of a damaged ring may all cover the same seconds. Gaps
+/// past it are not explained.
+const MAX_LOOKS: u64 = 2_000_000;
+
 /// Stretches of the engine over all CPUs in order of time, each with its CPU.
 pub struct Ownership<'a> {
     tasks: &'a Tasks,
     engine: Vec<(u16, Stretch)>,
+    looks: Cell<u64>,
 }
 
 impl<'a> Ownership<'a> {
@@ -118,7 +124,7 @@ impl<'a> Ownership<'a> {
             engine.extend(stretches.iter().filter(|s| s.tid == engine_tid && s.tid != 0).map(|s| (*cpu, *s)));
         }
         engine.sort_by_key(|(_, s)| s.start_ns);
-        Ownership { tasks, engine }
+        Ownership { tasks, engine, looks: Cell::new(0) }
     }
 
     /// True when the engine has run in the trace.
@@ -129,6 +135,9 @@ impl<'a> Ownership<'a> {
     /// Who had the CPU in the gap.
     pub fn shares(&self, gap: &Gap) -> Shares {
         let mut times = BTreeMap::new();
+        if self.looks.get() >= MAX_LOOKS {
+            return vec![(Owner::Unknown, gap.length_ns())];
+        }
         if self.knows_engine() {
             self.by_engine(gap, &mut times);
         } else {
@@ -153,6 +162,7 @@ impl<'a> Ownership<'a> {
         let mut at = gap.start_ns;
         let mut last = None;
         for here in self.engine.iter().skip(first).take_while(|(_, s)| s.start_ns < end) {
+            self.looks.set(self.looks.get() + 1);
             if here.1.start_ns > at {
                 self.away(last, (at, here.1.start_ns), times);
                 at = here.1.start_ns;
@@ -198,6 +208,7 @@ impl<'a> Ownership<'a> {
     fn ran(&self, stretches: &[Stretch], from: u64, to: u64, each: &mut dyn FnMut(String, u64)) {
         let first = stretches.partition_point(|s| s.end_ns <= from);
         for s in stretches.iter().skip(first).take_while(|s| s.start_ns < to).filter(|s| s.tid != 0) {
+            self.looks.set(self.looks.get() + 1);
             let ns = s.end_ns.min(to) - s.start_ns.max(from);
             if ns > 0 {
                 each(self.tasks.label(s), ns);

@@ -6,6 +6,10 @@ use std::collections::{BTreeMap, HashMap};
 
 /// Stretches that are kept; further ones are counted.
 const MAX_STRETCHES: usize = 4_000_000;
+/// Different names that are kept; further tasks share one.
+const MAX_NAMES: usize = 65_536;
+/// What they share.
+const OTHER_TASKS: &str = "(one of many tasks)";
 /// CPUs that are kept.
 const MAX_CPUS: usize = 1024;
 
@@ -123,6 +127,10 @@ impl Tasks {
         if let Some(name) = self.by_name.get(text) {
             return *name;
         }
+        let text = if self.names.len() < MAX_NAMES { text } else { OTHER_TASKS };
+        if let Some(name) = self.by_name.get(text) {
+            return *name;
+        }
         let name = self.names.len() as u32;
         self.names.push(text.to_owned());
         self.by_name.insert(text.to_owned(), name);
@@ -132,11 +140,6 @@ impl Tasks {
     /// From the first to the last switch, ns.
     pub fn range(&self) -> Option<(u64, u64)> {
         self.range
-    }
-
-    /// True when a task with this id has run.
-    pub fn knows(&self, tid: u32) -> bool {
-        self.cpus.values().flatten().any(|stretch| stretch.tid == tid)
     }
 
     /// A stretch's task, as `name:tid`.
