@@ -1,6 +1,12 @@
 //! `wireproof ring` on every sample ring, as the contract has it; refusals, field maps, summaries and frames.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr, reason = "helpers of tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "helpers of tests"
+)]
 
 mod cli_support;
 

@@ -5,8 +5,8 @@ use crate::bracket::{self, After, Before, CopyError, Source};
 use crate::crc;
 use crate::image::Refusal;
 use crate::layout::{
-    CAPACITY, HEADER_BYTES, MAGIC, MAX_CAPACITY, PAYLOAD_BYTES, RECORD_BYTES, STAMP, STAMP_BODY_CRC,
-    STAMP_CRC, STAMP_MAGIC, commit, file_bytes, slot, u64_at, word,
+    CAPACITY, CLAIMED, HEADER_BYTES, MAGIC, MAX_CAPACITY, PAYLOAD_BYTES, RECORD_BYTES, STAMP, STAMP_BODY_CRC,
+    STAMP_CRC, STAMP_MAGIC, VISIBLE, commit, file_bytes, slot, u64_at, word,
 };
 use crate::memory::Shared;
 use crate::protocol::{Protocol, Sound};
@@ -191,6 +191,13 @@ impl Snapshot {
     /// What was read before and after.
     pub fn facts(&self) -> (Before, After) {
         (self.before, self.after)
+    }
+
+    /// The writer went on during the copy: only sealed, or judged by [`Snapshot::window`], it says what is certain.
+    pub fn moved(&self) -> bool {
+        let head = |octet| u64_at(&self.octets, octet);
+        (head(CLAIMED), head(VISIBLE)) != (self.after.claimed, self.after.visible)
+            || self.before.visible != self.after.visible
     }
 
     /// The octets without a stamp: an image to be judged by its commit words and checksums alone.

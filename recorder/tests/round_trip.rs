@@ -304,6 +304,7 @@ fn copied_while(
         let mut rest = || during.take().map(|during| during(&mut writer)).is_some();
         let copy = snapshot::take_into(&memory, Vec::new(), &mut rest);
         copy.map_err(|error| error.to_string()).map(|copy| {
+            assert!(copy.moved());
             counts = [copy.overtaken(), copy.uncommitted()];
             copy.seal(&Times::default(), 7)
         })
@@ -356,4 +357,11 @@ fn a_record_is_read_by_its_commit_word_alone() {
     let words = read(80).unwrap();
     assert_eq!((Record { ordinal: 80, words }).frame(), 9);
     assert_eq!((read(80 - 64), read(90)), (None, None), "overwritten; not yet written");
+}
+
+#[test]
+fn a_ring_that_nobody_writes_to_has_not_moved() {
+    let memory = words(64);
+    writer(&memory, 64).event(&event(1));
+    assert!(!snapshot::take(&memory).unwrap().moved());
 }

@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 use wireproof_recorder::layout::{MAX_CAPACITY, file_bytes};
+use wireproof_recorder::snapshot::{self, Pread, Times};
 use wireproof_recorder::v1::{self, FieldMap};
 use wireproof_recorder::{Policy, Refusal, Ring, parse};
 
@@ -60,8 +61,13 @@ fn image(path: &Path) -> Result<Vec<u8>, Failure> {
     }
 }
 
+/// A ring whose writer goes on is copied in a bracket and sealed; anything else is read as it is.
 fn open(path: &Path) -> io::Result<Vec<u8>> {
-    bounded(File::open(path)?)
+    let file = File::open(path)?;
+    match snapshot::take(&Pread(&file)) {
+        Ok(copy) if copy.moved() => Ok(copy.seal(&Times::default(), 0)),
+        _ => bounded(file),
+    }
 }
 
 fn bounded(from: impl Read) -> io::Result<Vec<u8>> {
