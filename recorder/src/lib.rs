@@ -7,6 +7,7 @@
 
 pub mod account;
 pub mod bracket;
+pub mod convert;
 pub mod crc;
 pub mod file;
 pub mod frames;

@@ -11,11 +11,12 @@ fn split(text: &str) -> Option<(f64, &str)> {
     Some((number, &text[end..]))
 }
 
-/// A time above zero: `500ms`, `90s`, `10min`, `24h`; a plain number is seconds.
+/// A time above zero: `20us`, `500ms`, `90s`, `10min`, `24h`; a plain number is seconds.
 pub(super) fn time(text: &str) -> Result<Duration, String> {
     let refused = || format!("{text} is no time: write 500ms, 90s, 10min or 24h");
     let (number, unit) = split(text).ok_or_else(refused)?;
     let seconds = match unit {
+        "us" => number / 1e6,
         "ms" => number / 1e3,
         "" | "s" => number,
         "min" | "m" => number * 60.0,

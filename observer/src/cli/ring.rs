@@ -1,6 +1,7 @@
 //! `wireproof ring`: flight-recorder rings as files: verified, summarised, accounted for frame by frame.
 
 mod args;
+mod convert;
 mod frames;
 mod load;
 mod summary;
@@ -17,6 +18,7 @@ pub(super) fn run(args: &RingArgs) -> Result<u8, Failure> {
     match &args.verb {
         RingVerb::Verify(args) => verify::run(args),
         RingVerb::Summary(args) => summary::run(args),
+        RingVerb::Convert(args) => convert::run(args),
         RingVerb::Frames(args) => frames::run(args),
     }
 }

@@ -26,6 +26,8 @@ pub(super) enum RingVerb {
     Summary(SummaryArgs),
     /// One line for each whole frame
     Frames(FramesArgs),
+    /// Write a ring as a Perfetto trace, a Chrome trace or a table, with what was seen beside it
+    Convert(Box<super::convert::ConvertArgs>),
 }
 
 /// How a ring is read.
