@@ -1,16 +1,13 @@
 //! Art-Net 4: ArtDmx over consecutive Port-Addresses, ArtSync and ArtPoll.
 
-use crate::error::within;
-use crate::{Emit, EncodeError, Encoder};
+use crate::arena::Heads;
+use crate::packer::{Backend, Layout, Packer, Place};
 use std::net::SocketAddr;
-use wireproof_protocols::{Protocol, Value};
+use wireproof_protocols::artnet::{IDENTIFIER, LEVELS_HEADER, PORT_ADDRESS_MAX, SLOTS_MAX, VERSION, opcode};
+use wireproof_protocols::{Batch, EncodeError, Protocol, Value};
 
-const ID: [u8; 8] = *b"Art-Net\0";
-const PROTOCOL_VERSION: [u8; 2] = [0, 14];
-const OP_POLL: [u8; 2] = [0x00, 0x20];
-const OP_DMX: [u8; 2] = [0x00, 0x50];
-const OP_SYNC: [u8; 2] = [0x00, 0x52];
-const PORT_ADDRESSES: u32 = 0x8000;
+/// Octet of the sequence number.
+const SEQUENCE_AT: usize = 12;
 
 /// How the sequence number advances; each Port-Address has its own counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,11 +28,6 @@ impl ArtNetNumbering {
             ArtNetNumbering::Off => (0, 0),
         }
     }
-
-    fn after(self, number: u8) -> u8 {
-        let (first, last) = self.range();
-        if number >= last { first } else { number + 1 }
-    }
 }
 
 /// What an Art-Net controller is set to.
@@ -45,7 +37,8 @@ pub struct ArtNetConfig {
     pub destination: SocketAddr,
     /// Port-Address of the first slots of the frame, 0..32767.
     pub first_port_address: u16,
-    /// Slots of the frame in each Port-Address, 1..512; an odd number of octets is padded to an even one.
+    /// Slots of the frame in each Port-Address, even, 2..512. Where the frame leaves an odd number for the last one,
+    /// a zero slot follows.
     pub slots: u16,
     /// Physical input port, informative.
     pub physical: u8,
@@ -70,92 +63,139 @@ impl ArtNetConfig {
             sync: None,
         }
     }
+
+    fn check(&self) -> Result<(), EncodeError> {
+        EncodeError::unless_within(
+            "port-address",
+            self.first_port_address.into(),
+            0,
+            PORT_ADDRESS_MAX.into(),
+        )?;
+        EncodeError::unless_within("slots", self.slots.into(), 2, SLOTS_MAX as u64)?;
+        if !self.slots.is_multiple_of(2) {
+            let limit = Value::Word("even, as ArtDmx lengths are");
+            return Err(EncodeError { field: "slots", value: self.slots.into(), limit });
+        }
+        let (first, last) = self.numbering.range();
+        EncodeError::unless_within("first sequence", self.first_sequence.into(), first.into(), last.into())
+    }
 }
 
 /// An Art-Net controller.
+pub type ArtNet = Packer<Controller>;
+
+/// The headers and the counters of an Art-Net controller.
 #[derive(Clone, Debug)]
-pub struct ArtNet {
+pub struct Controller {
     config: ArtNetConfig,
     /// Next number by Port-Address, counted from the first.
     next: Vec<u8>,
-    buffer: Vec<u8>,
 }
 
-impl ArtNet {
+impl Packer<Controller> {
+    /// A controller that has sent nothing, every datagram in one piece.
+    ///
+    /// # Errors
+    /// As [`Self::with_backend`].
+    pub fn new(config: ArtNetConfig) -> Result<Self, EncodeError> {
+        Packer::<Controller>::with_backend(config, Backend::Contiguous)
+    }
+
     /// A controller that has sent nothing.
     ///
     /// # Errors
-    /// [`EncodeError`] for a Port-Address or slot count out of range or a first number outside the dialect.
-    pub fn new(config: ArtNetConfig) -> Result<Self, EncodeError> {
-        within("port-address", config.first_port_address.into(), 0, u64::from(PORT_ADDRESSES) - 1)?;
-        within("slots", config.slots.into(), 1, 512)?;
-        let (first, last) = config.numbering.range();
-        within("first sequence", config.first_sequence.into(), first.into(), last.into())?;
-        Ok(ArtNet { config, next: Vec::new(), buffer: Vec::with_capacity(530) })
+    /// [`EncodeError`] for a Port-Address or slot count out of range, an odd slot count, or a first number outside
+    /// the dialect.
+    pub fn with_backend(config: ArtNetConfig, backend: Backend) -> Result<Self, EncodeError> {
+        config.check()?;
+        Ok(Packer::with(Controller { config, next: Vec::new() }, backend))
     }
 
-    /// Emits an ArtSync of 14 octets to the configured address; nothing when there is none.
-    pub fn sync(&mut self, emit: Emit<'_>) {
-        if let Some(destination) = self.config.sync {
-            self.begin(OP_SYNC);
-            self.buffer.extend_from_slice(&[0, 0]);
-            emit(destination, &self.buffer);
-        }
+    /// An ArtSync of 14 octets to the configured address; nothing when there is none.
+    pub fn sync(&mut self) -> Batch<'_> {
+        self.aside(|layout, out| {
+            if let Some(destination) = layout.config.sync {
+                out.push(destination, art_sync);
+            }
+        })
     }
 
-    /// Emits an ArtPoll of 14 octets with these flags and this diagnostics priority.
-    pub fn poll(&mut self, destination: SocketAddr, flags: u8, priority: u8, emit: Emit<'_>) {
-        self.begin(OP_POLL);
-        self.buffer.extend_from_slice(&[flags, priority]);
-        emit(destination, &self.buffer);
-    }
-
-    fn begin(&mut self, opcode: [u8; 2]) {
-        self.buffer.clear();
-        self.buffer.extend_from_slice(&ID);
-        self.buffer.extend_from_slice(&opcode);
-        self.buffer.extend_from_slice(&PROTOCOL_VERSION);
-    }
-
-    fn dmx(&mut self, index: usize, levels: &[u8]) {
-        let sequence = self.take_sequence(index);
-        let address = self.config.first_port_address + index as u16;
-        let pad = levels.len() % 2;
-        self.begin(OP_DMX);
-        self.buffer.extend_from_slice(&[sequence, self.config.physical]);
-        self.buffer.extend_from_slice(&address.to_le_bytes());
-        self.buffer.extend_from_slice(&((levels.len() + pad) as u16).to_be_bytes());
-        self.buffer.extend_from_slice(levels);
-        self.buffer.extend_from_slice(&[0][..pad]);
-    }
-
-    fn take_sequence(&mut self, index: usize) -> u8 {
-        if index >= self.next.len() {
-            self.next.resize(index + 1, self.config.first_sequence);
-        }
-        let sequence = self.next[index];
-        self.next[index] = self.config.numbering.after(sequence);
-        sequence
+    /// An ArtPoll of 14 octets with these flags and this diagnostics priority.
+    pub fn poll(&mut self, destination: SocketAddr, flags: u8, priority: u8) -> Batch<'_> {
+        self.aside(|_, out| {
+            out.push(destination, |datagram| {
+                begin(opcode::POLL, datagram);
+                datagram.extend_from_slice(&[flags, priority]);
+            });
+        })
     }
 }
 
-impl Encoder for ArtNet {
-    fn protocol(&self) -> Protocol {
-        Protocol::ArtNet
+impl Controller {
+    /// Numbers every Port-Address by its own counter in the cycle `first..=last`.
+    #[inline]
+    fn number_each(&mut self, heads: &mut Heads<'_>, first: u8, last: u8) {
+        for (octet, next) in heads.column::<1>(SEQUENCE_AT).zip(&mut self.next) {
+            *octet = [*next];
+            *next = if *next >= last { first } else { *next + 1 };
+        }
+    }
+}
+
+impl Layout for Controller {
+    const PROTOCOL: Protocol = Protocol::ArtNet;
+    const HEAD: usize = LEVELS_HEADER;
+
+    fn chunk(&self) -> usize {
+        self.config.slots.into()
     }
 
-    fn encode(&mut self, frame: &[u8], emit: Emit<'_>) -> Result<(), EncodeError> {
-        let slots = usize::from(self.config.slots);
-        let room = u64::from(PORT_ADDRESSES - u32::from(self.config.first_port_address));
-        if frame.is_empty() || frame.len().div_ceil(slots) as u64 > room {
-            let limit = Value::Range(1, room * slots as u64);
-            return Err(EncodeError { field: "frame octets", value: frame.len() as u64, limit });
-        }
-        for (index, levels) in frame.chunks(slots).enumerate() {
-            self.dmx(index, levels);
-            emit(self.config.destination, &self.buffer);
-        }
-        self.sync(emit);
-        Ok(())
+    fn room(&self) -> u64 {
+        u64::from(PORT_ADDRESS_MAX - self.config.first_port_address + 1) * u64::from(self.config.slots)
     }
+
+    fn head(&self, place: &Place, out: &mut Vec<u8>) -> SocketAddr {
+        begin(opcode::DMX, out);
+        out.extend_from_slice(&[0, self.config.physical]);
+        out.extend_from_slice(&(self.config.first_port_address + place.index as u16).to_le_bytes());
+        let length = place.octets + self.pad(place.octets);
+        out.extend_from_slice(&(length as u16).to_be_bytes());
+        self.config.destination
+    }
+
+    fn tail(&self, out: &mut Vec<u8>) -> Option<SocketAddr> {
+        self.config.sync.inspect(|_| art_sync(out))
+    }
+
+    fn pad(&self, octets: usize) -> usize {
+        octets % 2
+    }
+
+    fn prepare(&mut self, data: usize) {
+        if data > self.next.len() {
+            self.next.resize(data, self.config.first_sequence);
+        }
+    }
+
+    #[inline]
+    fn number(&mut self, heads: &mut Heads<'_>) {
+        match self.config.numbering {
+            ArtNetNumbering::OneTo255 => self.number_each(heads, 1, 255),
+            ArtNetNumbering::ZeroTo255 => self.number_each(heads, 0, 255),
+            ArtNetNumbering::Off => {}
+        }
+    }
+}
+
+/// Appends identifier, opcode and protocol version.
+fn begin(opcode: u16, out: &mut Vec<u8>) {
+    out.extend_from_slice(&IDENTIFIER);
+    out.extend_from_slice(&opcode.to_le_bytes());
+    out.extend_from_slice(&VERSION.to_be_bytes());
+}
+
+/// Appends an ArtSync.
+fn art_sync(out: &mut Vec<u8>) {
+    begin(opcode::SYNC, out);
+    out.extend_from_slice(&[0, 0]);
 }

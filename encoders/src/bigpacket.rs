@@ -1,17 +1,15 @@
 //! BigPacket, the documented default layout: numbered chunks of a numbered frame behind a 32-octet header.
 
-use crate::error::within;
-use crate::{Emit, EncodeError, Encoder};
+use crate::arena::Heads;
+use crate::packer::{Backend, Layout, Packer, Place, check_size};
 use std::net::SocketAddr;
-use wireproof_protocols::{Protocol, Value};
+use wireproof_protocols::bigpacket::{
+    FLAG_FIRST, FLAG_LAST, FLAG_REPEAT, FLAG_TIME, HEAD_LEN, MAGIC, SEQUENCE_AT, TIME_AT, VERSION,
+};
+use wireproof_protocols::{EncodeError, Protocol, Timestamp};
 
-const MAGIC: [u8; 4] = *b"BPK1";
-const VERSION: u8 = 1;
-const HEADER: u8 = 32;
-const LAST: u16 = 1;
-const FIRST: u16 = 2;
-const REPEAT: u16 = 4;
-const TIME_VALID: u16 = 8;
+/// Frame octets in a datagram that fills an Ethernet frame over IPv4.
+const CHUNK: u16 = 1440;
 
 /// What a BigPacket sender is set to.
 #[derive(Clone, Copy, Debug)]
@@ -26,99 +24,126 @@ pub struct BigPacketConfig {
     pub first_sequence: u32,
     /// Sets FIRST on chunk 0.
     pub mark_first: bool,
+    /// Allows chunks that IP has to send in fragments.
+    pub fragment: bool,
 }
 
 impl BigPacketConfig {
     /// A sender of chunks of 1440 octets, frames numbered from 0.
     pub fn new(destination: SocketAddr, device: u16) -> Self {
-        BigPacketConfig { destination, device, chunk: 1440, first_sequence: 0, mark_first: true }
+        BigPacketConfig {
+            destination,
+            device,
+            chunk: CHUNK,
+            first_sequence: 0,
+            mark_first: true,
+            fragment: false,
+        }
     }
 }
 
 /// A BigPacket sender.
+pub type BigPacket = Packer<Device>;
+
+/// The headers and the counter of a BigPacket sender.
 #[derive(Clone, Debug)]
-pub struct BigPacket {
+pub struct Device {
     config: BigPacketConfig,
     next: u32,
     time_us: Option<u32>,
     repeat: bool,
-    buffer: Vec<u8>,
 }
 
-/// Where a chunk stands in its frame.
-struct Place {
-    index: u16,
-    count: u16,
-    offset: u32,
-    frame_length: u32,
-}
+impl Packer<Device> {
+    /// A sender that has sent nothing, every datagram in one piece.
+    ///
+    /// # Errors
+    /// As [`Self::with_backend`].
+    pub fn new(config: BigPacketConfig) -> Result<Self, EncodeError> {
+        Packer::<Device>::with_backend(config, Backend::Contiguous)
+    }
 
-impl BigPacket {
     /// A sender that has sent nothing.
     ///
     /// # Errors
-    /// [`EncodeError`] for an empty chunk or one that no UDP datagram holds.
-    pub fn new(config: BigPacketConfig) -> Result<Self, EncodeError> {
-        within("chunk octets", config.chunk.into(), 1, 65_507 - u64::from(HEADER))?;
-        let buffer = Vec::with_capacity(1472);
-        Ok(BigPacket { next: config.first_sequence, time_us: None, repeat: false, buffer, config })
+    /// [`EncodeError`] for an empty chunk or one that does not fit the MTU.
+    pub fn with_backend(config: BigPacketConfig, backend: Backend) -> Result<Self, EncodeError> {
+        EncodeError::unless_within("chunk octets", config.chunk.into(), 1, u16::MAX.into())?;
+        let octets = HEAD_LEN as u64 + u64::from(config.chunk);
+        check_size(octets, config.destination.ip(), config.fragment)?;
+        let device = Device { next: config.first_sequence, time_us: None, repeat: false, config };
+        Ok(Packer::with(device, backend))
     }
 
     /// Sender time of the following frames in microseconds; `None` leaves the field 0 and not valid.
-    pub fn set_time(&mut self, time_us: Option<u32>) {
-        self.time_us = time_us;
+    pub fn set_time_us(&mut self, time_us: Option<u32>) {
+        if self.layout.set_time_us(time_us) {
+            self.replan();
+        }
     }
 
     /// Whether the following frames are marked as unchanged resends.
     pub fn set_repeat(&mut self, repeat: bool) {
-        self.repeat = repeat;
+        if repeat != self.layout.repeat {
+            self.layout.repeat = repeat;
+            self.replan();
+        }
+    }
+}
+
+impl Device {
+    fn set_time_us(&mut self, time_us: Option<u32>) -> bool {
+        let before = std::mem::replace(&mut self.time_us, time_us);
+        before.is_some() != time_us.is_some()
     }
 
     fn flags(&self, place: &Place) -> u16 {
         let set = |on: bool, flag: u16| if on { flag } else { 0 };
-        set(place.index + 1 == place.count, LAST)
-            | set(place.index == 0 && self.config.mark_first, FIRST)
-            | set(self.repeat, REPEAT)
-            | set(self.time_us.is_some(), TIME_VALID)
-    }
-
-    fn chunk(&mut self, place: &Place, data: &[u8]) {
-        let flags = self.flags(place);
-        self.buffer.clear();
-        self.buffer.extend_from_slice(&MAGIC);
-        self.buffer.extend_from_slice(&[VERSION, HEADER]);
-        self.buffer.extend_from_slice(&flags.to_be_bytes());
-        self.buffer.extend_from_slice(&self.config.device.to_be_bytes());
-        self.buffer.extend_from_slice(&place.index.to_be_bytes());
-        self.buffer.extend_from_slice(&place.count.to_be_bytes());
-        self.buffer.extend_from_slice(&(data.len() as u16).to_be_bytes());
-        self.buffer.extend_from_slice(&self.next.to_be_bytes());
-        self.buffer.extend_from_slice(&place.offset.to_be_bytes());
-        self.buffer.extend_from_slice(&place.frame_length.to_be_bytes());
-        self.buffer.extend_from_slice(&self.time_us.unwrap_or(0).to_be_bytes());
-        self.buffer.extend_from_slice(data);
+        set(place.is_last(), FLAG_LAST)
+            | set(place.index == 0 && self.config.mark_first, FLAG_FIRST)
+            | set(self.repeat, FLAG_REPEAT)
+            | set(self.time_us.is_some(), FLAG_TIME)
     }
 }
 
-impl Encoder for BigPacket {
-    fn protocol(&self) -> Protocol {
-        Protocol::BigPacket
+impl Layout for Device {
+    const PROTOCOL: Protocol = Protocol::BigPacket;
+    const HEAD: usize = HEAD_LEN;
+
+    fn chunk(&self) -> usize {
+        self.config.chunk.into()
     }
 
-    fn encode(&mut self, frame: &[u8], emit: Emit<'_>) -> Result<(), EncodeError> {
-        let size = usize::from(self.config.chunk);
-        let most = u64::from(u16::MAX) * size as u64;
-        if frame.is_empty() || frame.len() as u64 > most {
-            let limit = Value::Range(1, most);
-            return Err(EncodeError { field: "frame octets", value: frame.len() as u64, limit });
-        }
-        let count = frame.len().div_ceil(size) as u16;
-        for (index, data) in (0..count).zip(frame.chunks(size)) {
-            let offset = u32::from(index) * u32::from(self.config.chunk);
-            self.chunk(&Place { index, count, offset, frame_length: frame.len() as u32 }, data);
-            emit(self.config.destination, &self.buffer);
-        }
+    fn room(&self) -> u64 {
+        u64::from(u16::MAX) * u64::from(self.config.chunk)
+    }
+
+    fn head(&self, place: &Place, out: &mut Vec<u8>) -> SocketAddr {
+        out.extend_from_slice(&MAGIC);
+        out.extend_from_slice(&[VERSION, HEAD_LEN as u8]);
+        out.extend_from_slice(&self.flags(place).to_be_bytes());
+        out.extend_from_slice(&self.config.device.to_be_bytes());
+        out.extend_from_slice(&(place.index as u16).to_be_bytes());
+        out.extend_from_slice(&(place.count as u16).to_be_bytes());
+        out.extend_from_slice(&(place.octets as u16).to_be_bytes());
+        out.extend_from_slice(&[0; 4]);
+        out.extend_from_slice(&(place.offset as u32).to_be_bytes());
+        out.extend_from_slice(&(place.frame as u32).to_be_bytes());
+        out.extend_from_slice(&[0; 4]);
+        self.config.destination
+    }
+
+    #[inline]
+    fn number(&mut self, heads: &mut Heads<'_>) {
+        let sequence = self.next.to_be_bytes();
+        heads.column(SEQUENCE_AT).for_each(|field| *field = sequence);
         self.next = self.next.wrapping_add(1);
-        Ok(())
+        if let Some(time) = self.time_us {
+            heads.column(TIME_AT).for_each(|field| *field = time.to_be_bytes());
+        }
+    }
+
+    fn set_time(&mut self, at: Timestamp) -> bool {
+        self.set_time_us(Some(at.0.div_euclid(1000) as u32))
     }
 }

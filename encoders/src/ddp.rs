@@ -1,13 +1,16 @@
 //! DDP (3waylabs): display data in chunks with push, in the numbering dialects met in the field.
 
-use crate::error::within;
-use crate::{Emit, EncodeError, Encoder};
+use crate::arena::Heads;
+use crate::packer::{Backend, Layout, Packer, Place, check_size};
 use std::net::SocketAddr;
-use wireproof_protocols::{Protocol, Value};
+use wireproof_protocols::ddp::{
+    DATA_MAX, FLAG_PUSH, FLAG_TIMECODE, FLAG_VERSION_1, HEADER, HEADER_TIMED, ID_DEFAULT, TYPE_RGB8,
+};
+use wireproof_protocols::time::SECOND;
+use wireproof_protocols::{Batch, EncodeError, Protocol, Timestamp};
 
-const VERSION: u8 = 0x40;
-const TIMECODE: u8 = 0x10;
-const PUSH: u8 = 0x01;
+/// Seconds from 1900, where NTP counts from, to 1970.
+const NTP_EPOCH: i64 = 2_208_988_800;
 
 /// How the sequence number advances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,10 +42,6 @@ impl DdpNumbering {
             _ => 15,
         }
     }
-
-    fn after(self, number: u8) -> u8 {
-        if number >= self.last() { self.first() } else { number + 1 }
-    }
 }
 
 /// Which datagrams carry the push flag.
@@ -73,8 +72,10 @@ pub struct DdpConfig {
     pub first_sequence: u8,
     /// Which datagrams push.
     pub push: DdpPush,
-    /// Time code in the pushing datagram, 1/65,536 s.
+    /// Time code in the pushing datagram, 1/65,536 s; `None` leaves it out.
     pub timecode: Option<u32>,
+    /// Allows chunks that IP has to send in fragments.
+    pub fragment: bool,
 }
 
 impl DdpConfig {
@@ -82,93 +83,177 @@ impl DdpConfig {
     pub fn new(destination: SocketAddr) -> Self {
         DdpConfig {
             destination,
-            id: 1,
-            data_type: 0x0B,
-            chunk: 1440,
+            id: ID_DEFAULT,
+            data_type: TYPE_RGB8,
+            chunk: DATA_MAX as u16,
             base_offset: 0,
             numbering: DdpNumbering::OneTo15,
             first_sequence: 1,
             push: DdpPush::Last,
             timecode: None,
+            fragment: false,
         }
+    }
+
+    fn check(&self) -> Result<(), EncodeError> {
+        EncodeError::unless_within("id", self.id.into(), 1, 255)?;
+        EncodeError::unless_within("chunk octets", self.chunk.into(), 1, u16::MAX.into())?;
+        let header = if self.timecode.is_some() { HEADER_TIMED } else { HEADER };
+        check_size(header as u64 + u64::from(self.chunk), self.destination.ip(), self.fragment)?;
+        let (first, last) = (self.numbering.first(), self.numbering.last());
+        EncodeError::unless_within("first sequence", self.first_sequence.into(), first.into(), last.into())
     }
 }
 
 /// A DDP sender.
+pub type Ddp = Packer<Display>;
+
+/// The headers and the counter of a DDP sender.
 #[derive(Clone, Debug)]
-pub struct Ddp {
+pub struct Display {
     config: DdpConfig,
     next: u8,
-    buffer: Vec<u8>,
 }
 
-impl Ddp {
+impl Packer<Display> {
+    /// A sender that has sent nothing, every datagram in one piece.
+    ///
+    /// # Errors
+    /// As [`Self::with_backend`].
+    pub fn new(config: DdpConfig) -> Result<Self, EncodeError> {
+        Packer::<Display>::with_backend(config, Backend::Contiguous)
+    }
+
     /// A sender that has sent nothing.
     ///
     /// # Errors
-    /// [`EncodeError`] for ID 0, an empty chunk or one that no UDP datagram holds, or a first number outside
-    /// the dialect.
-    pub fn new(config: DdpConfig) -> Result<Self, EncodeError> {
-        within("id", config.id.into(), 1, 255)?;
-        within("chunk octets", config.chunk.into(), 1, 65_507 - 14)?;
-        let (first, last) = (config.numbering.first(), config.numbering.last());
-        within("first sequence", config.first_sequence.into(), first.into(), last.into())?;
-        Ok(Ddp { next: config.first_sequence, buffer: Vec::with_capacity(14 + 1440), config })
+    /// [`EncodeError`] for ID 0, an empty chunk or one that does not fit the MTU, or a first number outside the
+    /// dialect.
+    pub fn with_backend(config: DdpConfig, backend: Backend) -> Result<Self, EncodeError> {
+        config.check()?;
+        Ok(Packer::with(Display { next: config.first_sequence, config }, backend))
     }
 
     /// Sends the following frames somewhere else; the counter runs on.
     pub fn set_destination(&mut self, destination: SocketAddr) {
-        self.config.destination = destination;
+        self.layout.config.destination = destination;
+        self.replan();
     }
 
     /// Sets or clears the time code of the following frames, 1/65,536 s.
-    pub fn set_timecode(&mut self, timecode: Option<u32>) {
-        self.config.timecode = timecode;
-    }
-
-    /// Emits the zero-length push with which several displays show their data at once, usually to a
-    /// broadcast address.
-    pub fn push_only(&mut self, destination: SocketAddr, emit: Emit<'_>) {
-        emit(destination, &[VERSION | PUSH, 0, 0, self.config.id, 0, 0, 0, 0, 0, 0]);
-    }
-
-    fn chunk(&mut self, offset: u32, data: &[u8], ends_frame: bool) {
-        let push = ends_frame && self.config.push == DdpPush::Last;
-        let timecode = self.config.timecode.filter(|_| push);
-        let flags = if push { PUSH } else { 0 } | if timecode.is_some() { TIMECODE } else { 0 };
-        self.buffer.clear();
-        self.buffer.extend_from_slice(&[VERSION | flags, self.next, self.config.data_type, self.config.id]);
-        self.buffer.extend_from_slice(&offset.to_be_bytes());
-        self.buffer.extend_from_slice(&(data.len() as u16).to_be_bytes());
-        if let Some(time) = timecode {
-            self.buffer.extend_from_slice(&time.to_be_bytes());
+    ///
+    /// # Errors
+    /// [`EncodeError`] when the time code makes a full datagram exceed the MTU; nothing has changed then.
+    pub fn set_timecode(&mut self, timecode: Option<u32>) -> Result<(), EncodeError> {
+        let config = DdpConfig { timecode, ..self.layout.config };
+        config.check()?;
+        if timecode.is_some() != self.layout.config.timecode.is_some() {
+            self.replan();
         }
-        self.buffer.extend_from_slice(data);
+        self.layout.config = config;
+        Ok(())
+    }
+
+    /// The zero-length push with which several displays show their data at once, usually to a broadcast address.
+    pub fn push_only(&mut self, destination: SocketAddr) -> Batch<'_> {
+        self.aside(|layout, out| {
+            let octets = [FLAG_VERSION_1 | FLAG_PUSH, 0, 0, layout.config.id, 0, 0, 0, 0, 0, 0];
+            out.push(destination, |datagram| datagram.extend_from_slice(&octets));
+        })
     }
 }
 
-impl Encoder for Ddp {
-    fn protocol(&self) -> Protocol {
-        Protocol::Ddp
+impl Display {
+    /// The time code of a datagram, if it carries one.
+    fn timecode(&self, pushes: bool) -> Option<u32> {
+        self.config.timecode.filter(|_| pushes)
     }
 
-    fn encode(&mut self, frame: &[u8], emit: Emit<'_>) -> Result<(), EncodeError> {
-        let room = u64::from(u32::MAX - self.config.base_offset) + 1;
-        if frame.is_empty() || frame.len() as u64 > room {
-            let limit = Value::Range(1, room);
-            return Err(EncodeError { field: "frame octets", value: frame.len() as u64, limit });
+    fn pushes(&self, place: &Place) -> bool {
+        place.is_last() && self.config.push == DdpPush::Last
+    }
+
+    /// Numbers the datagrams one by one in the cycle `first..=last`.
+    #[inline]
+    fn number_each(&mut self, heads: &mut Heads<'_>, first: u8, last: u8) {
+        let mut next = self.next;
+        for octet in heads.column::<1>(1) {
+            *octet = [next];
+            next = if next >= last { first } else { next + 1 };
         }
-        let size = usize::from(self.config.chunk);
-        let count = frame.len().div_ceil(size);
-        for (index, data) in frame.chunks(size).enumerate() {
-            let offset = self.config.base_offset + (index * size) as u32;
-            let last = index + 1 == count;
-            self.chunk(offset, data, last);
-            if last || self.config.numbering != DdpNumbering::PerFrame {
-                self.next = self.config.numbering.after(self.next);
+        self.next = next;
+    }
+}
+
+impl Layout for Display {
+    const PROTOCOL: Protocol = Protocol::Ddp;
+    const HEAD: usize = HEADER;
+
+    fn chunk(&self) -> usize {
+        self.config.chunk.into()
+    }
+
+    fn room(&self) -> u64 {
+        u64::from(u32::MAX - self.config.base_offset) + 1
+    }
+
+    fn head(&self, place: &Place, out: &mut Vec<u8>) -> SocketAddr {
+        let pushes = self.pushes(place);
+        let timecode = self.timecode(pushes);
+        let push = if pushes { FLAG_PUSH } else { 0 };
+        let timed = if timecode.is_some() { FLAG_TIMECODE } else { 0 };
+        out.extend_from_slice(&[FLAG_VERSION_1 | push | timed, 0, self.config.data_type, self.config.id]);
+        out.extend_from_slice(&(self.config.base_offset + place.offset as u32).to_be_bytes());
+        out.extend_from_slice(&(place.octets as u16).to_be_bytes());
+        if let Some(time) = timecode {
+            out.extend_from_slice(&time.to_be_bytes());
+        }
+        self.config.destination
+    }
+
+    #[inline]
+    fn number(&mut self, heads: &mut Heads<'_>) {
+        match self.config.numbering {
+            DdpNumbering::OneTo15 => self.number_each(heads, 1, 15),
+            DdpNumbering::ZeroTo15 => self.number_each(heads, 0, 15),
+            DdpNumbering::OneTo16 => self.number_each(heads, 1, 16),
+            DdpNumbering::PerFrame => {
+                heads.column::<1>(1).for_each(|octet| *octet = [self.next]);
+                self.next = if self.next >= 15 { 1 } else { self.next + 1 };
             }
-            emit(self.config.destination, &self.buffer);
+            DdpNumbering::Unused => {}
         }
-        Ok(())
+        if let Some(time) = self.timecode(self.config.push == DdpPush::Last)
+            && let Some(field) = heads.last(HEADER)
+        {
+            *field = time.to_be_bytes();
+        }
+    }
+
+    fn set_time(&mut self, at: Timestamp) -> bool {
+        if let Some(time) = &mut self.config.timecode {
+            *time = timecode_at(at);
+        }
+        false
+    }
+}
+
+/// The middle 32 bits of the NTP time: 16 bits of seconds, 16 of fraction.
+fn timecode_at(at: Timestamp) -> u32 {
+    let seconds = at.0.div_euclid(SECOND) + NTP_EPOCH;
+    let fraction = (at.0.rem_euclid(SECOND) << 16) / SECOND;
+    ((seconds as u32) << 16) | fraction as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_code_is_the_middle_of_the_ntp_time() {
+        // 1970-01-01 is NTP second 2,208,988,800 = 0x83AA_7E80.
+        assert_eq!(timecode_at(Timestamp(0)), 0x7E80_0000);
+        assert_eq!(timecode_at(Timestamp(1_500_000_000)), 0x7E81_8000);
+        assert_eq!(timecode_at(Timestamp(-500_000_000)), 0x7E7F_8000);
     }
 }

@@ -1,29 +1,29 @@
 //! sACN (ANSI E1.31-2018): data, synchronization, universe discovery and termination.
 
-use crate::error::within;
-use crate::{Emit, EncodeError, Encoder};
-use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use wireproof_protocols::{Cid, Protocol, Value};
+mod packets;
 
-const PORT: u16 = 5568;
-const UNIVERSE_MAX: u16 = 63_999;
-const DISCOVERY_UNIVERSE: u16 = 64_214;
-const SLOTS_MAX: u16 = 512;
-const NAME_OCTETS: usize = 64;
-const DATA_HEADER: usize = 126;
-const PAGE_UNIVERSES: usize = 512;
-const PREVIEW: u8 = 0x80;
-const TERMINATED: u8 = 0x40;
-const FORCE_SYNC: u8 = 0x20;
-/// Preamble size 16, post-amble size 0, ACN packet identifier.
-const PREAMBLE: [u8; 16] = *b"\x00\x10\x00\x00ASC-E1.17\x00\x00\x00";
+use crate::arena::Heads;
+use crate::packer::{Aside, Backend, Layout, Packer, Place};
+use packets::{Data, Identity, name_field};
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use wireproof_protocols::sacn::wire::{
+    DATA_HEAD, DATA_SEQUENCE_AT, OPTION_FORCE_SYNC, OPTION_PREVIEW, OPTION_TERMINATED, PAGE_UNIVERSES,
+    SLOTS_MAX, SYNC_SEQUENCE_AT,
+};
+use wireproof_protocols::sacn::{DISCOVERY_UNIVERSE, PORT, PRIORITY_MAX, UNIVERSE_MAX};
+use wireproof_protocols::{Batch, Cid, EncodeError, Protocol};
+
+/// Packets with Stream_Terminated on each universe (6.2.6).
+const GOODBYES: usize = 3;
 
 /// Where data and synchronization packets go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SacnDestination {
-    /// To the multicast group of the universe (9.3.1).
+    /// To the IPv4 multicast group of the universe (9.3.1).
     Multicast,
+    /// To the IPv6 multicast group of the universe (9.3.2).
+    Multicast6,
     /// All to one receiver.
     Unicast(SocketAddr),
 }
@@ -44,7 +44,7 @@ pub enum SacnNumbering {
 pub struct SacnConfig {
     /// Component identifier, a UUID.
     pub cid: Cid,
-    /// Source name; cut to 63 octets of whole characters.
+    /// Source name, at most 63 octets.
     pub name: String,
     /// Priority, 0..200.
     pub priority: u8,
@@ -68,6 +68,17 @@ pub struct SacnConfig {
     pub first_sequence: u8,
 }
 
+impl SacnDestination {
+    /// Where the packets of a universe go.
+    pub fn of(self, universe: u16) -> SocketAddr {
+        match self {
+            SacnDestination::Multicast => SocketAddr::new(IpAddr::V4(multicast_group(universe)), PORT),
+            SacnDestination::Multicast6 => SocketAddr::new(IpAddr::V6(multicast_group6(universe)), PORT),
+            SacnDestination::Unicast(receiver) => receiver,
+        }
+    }
+}
+
 impl SacnConfig {
     /// A multicast source at priority 100 with 510 slots a universe, from universe 1, not synchronized.
     pub fn new(cid: Cid, name: &str) -> Self {
@@ -88,16 +99,17 @@ impl SacnConfig {
     }
 
     fn check(&self) -> Result<(), EncodeError> {
-        within("priority", self.priority.into(), 0, 200)?;
-        within("universe", self.first_universe.into(), 1, UNIVERSE_MAX.into())?;
-        within("slots", self.slots.into(), 1, SLOTS_MAX.into())?;
-        within("sync address", self.sync_address.into(), 0, UNIVERSE_MAX.into())?;
-        within("sync packet universe", self.sync_packets.into(), 0, UNIVERSE_MAX.into())
+        EncodeError::unless_within("priority", self.priority.into(), 0, PRIORITY_MAX.into())?;
+        check_universe("universe", self.first_universe)?;
+        EncodeError::unless_within("slots", self.slots.into(), 1, SLOTS_MAX.into())?;
+        let most = UNIVERSE_MAX.into();
+        EncodeError::unless_within("sync address", self.sync_address.into(), 0, most)?;
+        EncodeError::unless_within("sync packet universe", self.sync_packets.into(), 0, most)
     }
 
     fn options(&self) -> u8 {
-        let preview = if self.preview { PREVIEW } else { 0 };
-        let force = if self.force_sync { FORCE_SYNC } else { 0 };
+        let preview = if self.preview { OPTION_PREVIEW } else { 0 };
+        let force = if self.force_sync { OPTION_FORCE_SYNC } else { 0 };
         preview | force
     }
 }
@@ -108,35 +120,59 @@ pub fn multicast_group(universe: u16) -> Ipv4Addr {
     Ipv4Addr::new(239, 255, high, low)
 }
 
-/// A sACN source.
-#[derive(Clone, Debug)]
-pub struct Sacn {
-    config: SacnConfig,
-    name: [u8; NAME_OCTETS],
-    next: BTreeMap<u16, u8>,
-    next_sync: u8,
-    next_shared: u8,
-    buffer: Vec<u8>,
+/// The IPv6 multicast group of a universe, ff18::8300:hhll (9.3.2).
+pub fn multicast_group6(universe: u16) -> Ipv6Addr {
+    Ipv6Addr::new(0xff18, 0, 0, 0, 0, 0, 0x8300, universe)
 }
 
-impl Sacn {
+/// A sACN source.
+pub type Sacn = Packer<Source>;
+
+/// The headers and the counters of a sACN source.
+#[derive(Clone, Debug)]
+pub struct Source {
+    config: SacnConfig,
+    identity: Identity,
+    /// Next number by universe of the frame, counted from the first; start codes share it (6.2.5).
+    next: Vec<u8>,
+    /// Universes of the frame that data was sent on.
+    sent: usize,
+    /// Next number on universes outside the frame that data was sent on.
+    others: BTreeMap<u16, u8>,
+    next_sync: u8,
+    next_shared: u8,
+}
+
+impl Packer<Source> {
+    /// A source that has sent nothing, every datagram in one piece.
+    ///
+    /// # Errors
+    /// As [`Self::with_backend`].
+    pub fn new(config: SacnConfig) -> Result<Self, EncodeError> {
+        Packer::<Source>::with_backend(config, Backend::Contiguous)
+    }
+
     /// A source that has sent nothing.
     ///
     /// # Errors
-    /// [`EncodeError`] for a priority, universe, slot count or synchronization address out of range.
-    pub fn new(config: SacnConfig) -> Result<Self, EncodeError> {
+    /// [`EncodeError`] for a priority, universe, slot count or synchronization address out of range, and for a
+    /// name that does not fit its field.
+    pub fn with_backend(config: SacnConfig, backend: Backend) -> Result<Self, EncodeError> {
         config.check()?;
-        Ok(Sacn {
-            name: padded_name(&config.name),
-            next: BTreeMap::new(),
+        let source = Source {
+            identity: Identity { cid: config.cid, name: name_field(&config.name)? },
+            next: Vec::new(),
+            sent: 0,
+            others: BTreeMap::new(),
             next_sync: config.first_sequence,
             next_shared: config.first_sequence,
-            buffer: Vec::with_capacity(1144),
             config,
-        })
+        };
+        Ok(Packer::with(source, backend))
     }
 
-    /// Emits one data packet: `slots` (0..512 octets) with this start code on this universe.
+    /// One data packet: `slots` (0..512 octets) with this start code on this universe. Its number is the next one
+    /// of the universe, whatever the start code.
     ///
     /// # Errors
     /// [`EncodeError`] for a universe or slot count out of range.
@@ -145,178 +181,204 @@ impl Sacn {
         universe: u16,
         start_code: u8,
         slots: &[u8],
-        emit: Emit<'_>,
-    ) -> Result<(), EncodeError> {
-        within("universe", universe.into(), 1, UNIVERSE_MAX.into())?;
-        within("slots", slots.len() as u64, 0, SLOTS_MAX.into())?;
-        self.data(universe, start_code, slots, self.config.options(), emit);
-        Ok(())
+    ) -> Result<Batch<'_>, EncodeError> {
+        check_universe("universe", universe)?;
+        EncodeError::unless_within("slots", slots.len() as u64, 0, SLOTS_MAX.into())?;
+        Ok(self.aside(|source, out| source.data(universe, start_code, slots, 0, out)))
     }
 
-    /// Emits a synchronization packet on the configured synchronization universe; nothing when there is none.
-    pub fn sync(&mut self, emit: Emit<'_>) {
-        let address = self.config.sync_packets;
-        if address == 0 {
-            return;
-        }
-        let sequence = self.next_sync;
-        self.next_sync = sequence.wrapping_add(1);
-        self.root(49, 8);
-        self.length(49, 38);
-        self.buffer.extend_from_slice(&1u32.to_be_bytes());
-        self.buffer.push(sequence);
-        self.buffer.extend_from_slice(&address.to_be_bytes());
-        self.buffer.extend_from_slice(&[0, 0]);
-        emit(self.destination(address), &self.buffer);
+    /// A synchronization packet on the configured synchronization universe; nothing when there is none.
+    pub fn sync(&mut self) -> Batch<'_> {
+        self.aside(|source, out| {
+            let address = source.config.sync_packets;
+            if address != 0 {
+                let sequence = source.next_sync;
+                source.next_sync = sequence.wrapping_add(1);
+                let destination = source.config.destination.of(address);
+                out.push(destination, |packet| source.identity.sync(sequence, address, packet));
+            }
+        })
     }
 
-    /// Emits the universe discovery pages for every universe data was sent on.
-    pub fn discovery(&mut self, emit: Emit<'_>) {
-        let universes: Vec<u16> = self.next.keys().copied().collect();
-        self.pages(&universes, emit);
-    }
-
-    /// Emits the universe discovery pages for this list; an empty list makes one empty page.
+    /// Universe discovery pages for this list.
     ///
     /// # Errors
-    /// [`EncodeError`] when the list is not strictly ascending or holds a number that is no universe.
-    pub fn discovery_of(&mut self, universes: &[u16], emit: Emit<'_>) -> Result<(), EncodeError> {
+    /// [`EncodeError`] for a universe out of range or a list that is not ascending.
+    pub fn discovery_of(&mut self, universes: &[u16]) -> Result<Batch<'_>, EncodeError> {
         let mut least = 1;
-        for &universe in universes {
-            within("discovered universe", universe.into(), least, UNIVERSE_MAX.into())?;
-            least = u64::from(universe) + 1;
+        for universe in universes {
+            EncodeError::unless_within(
+                "discovered universe",
+                u64::from(*universe),
+                least,
+                UNIVERSE_MAX.into(),
+            )?;
+            least = u64::from(*universe) + 1;
         }
-        self.pages(universes, emit);
-        Ok(())
+        Ok(self.aside(|source, out| source.pages(universes, out)))
+    }
+}
+
+impl Source {
+    fn data(&mut self, universe: u16, start_code: u8, slots: &[u8], options: u8, out: &mut Aside) {
+        let head = Data {
+            sequence: self.take_sequence(universe),
+            options: self.config.options() | options,
+            start_code,
+            ..self.usual(universe, slots.len())
+        };
+        out.push(self.config.destination.of(universe), |packet| {
+            self.identity.data(&head, packet);
+            packet.extend_from_slice(slots);
+        });
     }
 
-    /// Says goodbye on every universe data was sent on: three start-code-only packets with Stream_Terminated
-    /// (6.2.6), to the destinations of the data, numbers running on.
-    pub fn terminate(&mut self, emit: Emit<'_>) {
-        let universes: Vec<u16> = self.next.keys().copied().collect();
-        let options = self.config.options() | TERMINATED;
-        for _ in 0..3 {
+    /// The fields of a packet of the frame.
+    fn usual(&self, universe: u16, slots: usize) -> Data {
+        Data {
+            priority: self.config.priority,
+            sync_address: self.config.sync_address,
+            sequence: 0,
+            options: self.config.options(),
+            universe,
+            start_code: 0,
+            slots,
+        }
+    }
+
+    fn pages(&self, universes: &[u16], out: &mut Aside) {
+        let group = match self.config.destination {
+            SacnDestination::Multicast6 => SacnDestination::Multicast6.of(DISCOVERY_UNIVERSE),
+            _ => SacnDestination::Multicast.of(DISCOVERY_UNIVERSE),
+        };
+        let last = universes.len().saturating_sub(1) / PAGE_UNIVERSES;
+        for page in 0..=last {
+            let list = &universes[page * PAGE_UNIVERSES..];
+            let list = &list[..list.len().min(PAGE_UNIVERSES)];
+            out.push(group, |packet| self.identity.page(page as u8, last as u8, list, packet));
+        }
+    }
+
+    /// Universes data was sent on, ascending.
+    fn universes(&self) -> Vec<u16> {
+        let first = self.config.first_universe;
+        let of_frame = (0..self.sent).map(|index| first + index as u16);
+        let mut all: Vec<u16> = of_frame.chain(self.others.keys().copied()).collect();
+        all.sort_unstable();
+        all
+    }
+
+    fn take_sequence(&mut self, universe: u16) -> u8 {
+        let index = usize::from(universe).checked_sub(self.config.first_universe.into());
+        let next = match index.filter(|index| *index < self.sent) {
+            Some(index) => &mut self.next[index],
+            None => self.others.entry(universe).or_insert(self.config.first_sequence),
+        };
+        let (next, skips) = match self.config.numbering {
+            SacnNumbering::PerUniverse => (next, false),
+            SacnNumbering::PerUniverseSkippingZero => (next, true),
+            SacnNumbering::PerSource => (&mut self.next_shared, false),
+        };
+        let sequence = *next;
+        *next = after(sequence, skips);
+        sequence
+    }
+
+    /// Universes of the frame that are sent on for the first time take over the counters other start codes moved.
+    #[cold]
+    fn take_over(&mut self, data: usize) {
+        for index in self.sent..data {
+            let universe = self.config.first_universe + index as u16;
+            if let Some(next) = self.others.remove(&universe) {
+                self.next[index] = next;
+            }
+        }
+        self.sent = data;
+    }
+
+    #[inline]
+    fn number_each(&mut self, heads: &mut Heads<'_>, skips: bool) {
+        for (octet, next) in heads.column(DATA_SEQUENCE_AT).zip(&mut self.next) {
+            *octet = [*next];
+            *next = after(*next, skips);
+        }
+    }
+}
+
+/// The number after this one: 0 after 255, or 1 where the source skips zero.
+#[inline]
+fn after(sequence: u8, skips_zero: bool) -> u8 {
+    if skips_zero && sequence == 255 { 1 } else { sequence.wrapping_add(1) }
+}
+
+impl Layout for Source {
+    const PROTOCOL: Protocol = Protocol::Sacn;
+    const HEAD: usize = DATA_HEAD;
+
+    fn chunk(&self) -> usize {
+        self.config.slots.into()
+    }
+
+    fn room(&self) -> u64 {
+        u64::from(UNIVERSE_MAX - self.config.first_universe + 1) * u64::from(self.config.slots)
+    }
+
+    fn head(&self, place: &Place, out: &mut Vec<u8>) -> SocketAddr {
+        let universe = self.config.first_universe + place.index as u16;
+        self.identity.data(&self.usual(universe, place.octets), out);
+        self.config.destination.of(universe)
+    }
+
+    fn tail(&self, out: &mut Vec<u8>) -> Option<SocketAddr> {
+        let address = Some(self.config.sync_packets).filter(|address| *address != 0)?;
+        self.identity.sync(0, address, out);
+        Some(self.config.destination.of(address))
+    }
+
+    fn prepare(&mut self, data: usize) {
+        if data > self.next.len() {
+            self.next.resize(data, self.config.first_sequence);
+        }
+    }
+
+    #[inline]
+    fn number(&mut self, heads: &mut Heads<'_>) {
+        if heads.data() > self.sent {
+            self.take_over(heads.data());
+        }
+        match self.config.numbering {
+            SacnNumbering::PerUniverse => self.number_each(heads, false),
+            SacnNumbering::PerUniverseSkippingZero => self.number_each(heads, true),
+            SacnNumbering::PerSource => {
+                for octet in heads.column(DATA_SEQUENCE_AT) {
+                    *octet = [self.next_shared];
+                    self.next_shared = after(self.next_shared, false);
+                }
+            }
+        }
+        if let Some(octet) = heads.tail(SYNC_SEQUENCE_AT) {
+            *octet = [self.next_sync];
+            self.next_sync = self.next_sync.wrapping_add(1);
+        }
+    }
+
+    /// Three start-code-only packets with Stream_Terminated on every universe data was sent on (6.2.6), numbers
+    /// running on.
+    fn terminate(&mut self, out: &mut Aside) {
+        let universes = self.universes();
+        for _ in 0..GOODBYES {
             for &universe in &universes {
-                self.data(universe, 0, &[], options, emit);
+                self.data(universe, 0, &[], OPTION_TERMINATED, out);
             }
         }
     }
 
-    fn data(&mut self, universe: u16, start_code: u8, slots: &[u8], options: u8, emit: Emit<'_>) {
-        let sequence = self.take_sequence(universe);
-        let total = DATA_HEADER + slots.len();
-        self.root(total, 4);
-        self.length(total, 38);
-        self.buffer.extend_from_slice(&2u32.to_be_bytes());
-        self.buffer.extend_from_slice(&self.name);
-        self.buffer.push(self.config.priority);
-        self.buffer.extend_from_slice(&self.config.sync_address.to_be_bytes());
-        self.buffer.extend_from_slice(&[sequence, options]);
-        self.buffer.extend_from_slice(&universe.to_be_bytes());
-        self.length(total, 115);
-        // DMP vector, address and data type, first property address 0, address increment 1.
-        self.buffer.extend_from_slice(&[0x02, 0xA1, 0, 0, 0, 1]);
-        self.buffer.extend_from_slice(&low16(slots.len() + 1));
-        self.buffer.push(start_code);
-        self.buffer.extend_from_slice(slots);
-        emit(self.destination(universe), &self.buffer);
-    }
-
-    fn pages(&mut self, universes: &[u16], emit: Emit<'_>) {
-        let last = universes.len().saturating_sub(1) / PAGE_UNIVERSES;
-        for page in 0..=last {
-            let from = page * PAGE_UNIVERSES;
-            let to = universes.len().min(from + PAGE_UNIVERSES);
-            self.page(page as u8, last as u8, &universes[from..to]);
-            let group = SocketAddr::new(IpAddr::V4(multicast_group(DISCOVERY_UNIVERSE)), PORT);
-            emit(group, &self.buffer);
-        }
-    }
-
-    fn page(&mut self, page: u8, last: u8, universes: &[u16]) {
-        let total = 120 + 2 * universes.len();
-        self.root(total, 8);
-        self.length(total, 38);
-        self.buffer.extend_from_slice(&2u32.to_be_bytes());
-        self.buffer.extend_from_slice(&self.name);
-        self.buffer.extend_from_slice(&[0; 4]);
-        self.length(total, 112);
-        self.buffer.extend_from_slice(&1u32.to_be_bytes());
-        self.buffer.extend_from_slice(&[page, last]);
-        for universe in universes {
-            self.buffer.extend_from_slice(&universe.to_be_bytes());
-        }
-    }
-
-    /// Starts a datagram of `total` octets with preamble, root PDU and CID.
-    fn root(&mut self, total: usize, vector: u32) {
-        self.buffer.clear();
-        self.buffer.extend_from_slice(&PREAMBLE);
-        self.length(total, 16);
-        self.buffer.extend_from_slice(&vector.to_be_bytes());
-        self.buffer.extend_from_slice(&self.config.cid);
-    }
-
-    /// Flags and length of a PDU that starts at `at` and reaches to the end of the datagram.
-    fn length(&mut self, total: usize, at: usize) {
-        let [high, low] = low16(total - at);
-        self.buffer.extend_from_slice(&[0x70 | high, low]);
-    }
-
-    fn take_sequence(&mut self, universe: u16) -> u8 {
-        let first = self.config.first_sequence;
-        let own = self.next.entry(universe).or_insert(first);
-        let next = match self.config.numbering {
-            SacnNumbering::PerSource => &mut self.next_shared,
-            _ => own,
-        };
-        let sequence = *next;
-        let skip = self.config.numbering == SacnNumbering::PerUniverseSkippingZero && sequence == 255;
-        *next = if skip { 1 } else { sequence.wrapping_add(1) };
-        sequence
-    }
-
-    fn destination(&self, universe: u16) -> SocketAddr {
-        match self.config.destination {
-            SacnDestination::Multicast => SocketAddr::new(IpAddr::V4(multicast_group(universe)), PORT),
-            SacnDestination::Unicast(receiver) => receiver,
-        }
+    /// Universe discovery pages for every universe data was sent on (4.3), to the discovery group.
+    fn discovery(&mut self, out: &mut Aside) {
+        self.pages(&self.universes(), out);
     }
 }
 
-impl Encoder for Sacn {
-    fn protocol(&self) -> Protocol {
-        Protocol::Sacn
-    }
-
-    fn encode(&mut self, frame: &[u8], emit: Emit<'_>) -> Result<(), EncodeError> {
-        let slots = usize::from(self.config.slots);
-        let room = u64::from(UNIVERSE_MAX - self.config.first_universe + 1);
-        if frame.is_empty() || frame.len().div_ceil(slots) as u64 > room {
-            let limit = Value::Range(1, room * slots as u64);
-            return Err(EncodeError { field: "frame octets", value: frame.len() as u64, limit });
-        }
-        let options = self.config.options();
-        for (universe, levels) in (self.config.first_universe..).zip(frame.chunks(slots)) {
-            self.data(universe, 0, levels, options, emit);
-        }
-        self.sync(emit);
-        Ok(())
-    }
-}
-
-/// The low 16 bits, big-endian; datagram lengths always fit.
-fn low16(value: usize) -> [u8; 2] {
-    (value as u16).to_be_bytes()
-}
-
-/// Source name field: at most 63 octets, cut between characters, then zeros.
-fn padded_name(name: &str) -> [u8; NAME_OCTETS] {
-    let mut end = name.len().min(NAME_OCTETS - 1);
-    while !name.is_char_boundary(end) {
-        end -= 1;
-    }
-    let mut field = [0; NAME_OCTETS];
-    field[..end].copy_from_slice(&name.as_bytes()[..end]);
-    field
+fn check_universe(field: &'static str, universe: u16) -> Result<(), EncodeError> {
+    EncodeError::unless_within(field, universe.into(), 1, UNIVERSE_MAX.into())
 }

@@ -15,10 +15,8 @@ fn u16_at(b: &[u8], at: usize) -> u16 {
     u16::from_be_bytes([b[at], b[at + 1]])
 }
 
-fn collect(run: impl FnOnce(Emit<'_>)) -> Vec<(SocketAddr, Vec<u8>)> {
-    let mut out = Vec::new();
-    run(&mut |to, payload| out.push((to, payload.to_vec())));
-    out
+fn collect(batch: Batch<'_>) -> Vec<(SocketAddr, Vec<u8>)> {
+    batch.iter().map(|datagram| (datagram.destination, datagram.to_vec())).collect()
 }
 
 fn name_at(b: &[u8]) -> String {
@@ -44,7 +42,7 @@ fn sacn_data_vectors_come_out_byte_for_byte() {
     for name in names.into_iter().chain(["max-universe", "prio-0"]) {
         let want = octets(&all, "sacn", name);
         let mut sacn = Sacn::new(sacn_config(&want)).unwrap();
-        let out = collect(|emit| sacn.universe(u16_at(&want, 113), want[125], &want[126..], emit).unwrap());
+        let out = collect(sacn.universe(u16_at(&want, 113), want[125], &want[126..]).unwrap());
         assert_eq!(out.len(), 1, "{name}");
         assert_eq!(out[0].1, want, "{name}");
         let group = SocketAddr::from((multicast_group(u16_at(&want, 113)), 5568));
@@ -59,7 +57,7 @@ fn a_sacn_frame_of_one_universe_is_the_data_vector() {
         let want = octets(&all, "sacn", name);
         let mut config = sacn_config(&want);
         (config.first_universe, config.slots) = (u16_at(&want, 113), slots);
-        let out = collect(|emit| Sacn::new(config).unwrap().encode(&want[126..], emit).unwrap());
+        let out = collect(Sacn::new(config).unwrap().encode(&want[126..]).unwrap());
         assert_eq!(out.into_iter().map(|(_, p)| p).collect::<Vec<_>>(), [want], "{name}");
     }
 }
@@ -71,8 +69,8 @@ fn the_sacn_goodbye_is_the_terminated_vector_three_times() {
     let mut config = sacn_config(&want);
     config.first_sequence = want[111].wrapping_sub(1);
     let mut sacn = Sacn::new(config).unwrap();
-    sacn.universe(u16_at(&want, 113), 0, &[1, 2], &mut |_, _| ()).unwrap();
-    let out = collect(|emit| sacn.terminate(emit));
+    sacn.universe(u16_at(&want, 113), 0, &[1, 2]).unwrap();
+    let out = collect(sacn.terminate());
     assert_eq!(out.len(), 3);
     assert_eq!(out[0].1, want);
     assert_eq!(out[2].1[111], want[111].wrapping_add(2));
@@ -86,7 +84,7 @@ fn the_sacn_synchronization_vector_comes_out_byte_for_byte() {
     let want = octets(&all, "sacn", "sync");
     let mut config = SacnConfig::new(want[22..38].try_into().unwrap(), "");
     (config.first_sequence, config.sync_packets) = (want[44], u16_at(&want, 45));
-    let out = collect(|emit| Sacn::new(config).unwrap().sync(emit));
+    let out = collect(Sacn::new(config).unwrap().sync());
     assert_eq!(out.len(), 1);
     assert_eq!(out[0].1, want);
     assert_eq!(out[0].0, SocketAddr::from((multicast_group(u16_at(&want, 45)), 5568)));
@@ -100,7 +98,7 @@ fn the_discovery_vectors_come_out_byte_for_byte() {
         let universes: Vec<u16> = want[120..].chunks(2).map(|c| u16_at(c, 0)).collect();
         let config = SacnConfig::new(want[22..38].try_into().unwrap(), &name_at(&want));
         let mut sacn = Sacn::new(config).unwrap();
-        let out = collect(|emit| sacn.discovery_of(&universes, emit).unwrap());
+        let out = collect(sacn.discovery_of(&universes).unwrap());
         assert_eq!(out.len(), 1, "{name}");
         assert_eq!(out[0].1, want, "{name}");
         assert_eq!(out[0].0, SocketAddr::from(([239, 255, 250, 214], 5568)));
@@ -125,7 +123,7 @@ fn the_ddp_vectors_come_out_byte_for_byte() {
         let timed = want[0] & 0x10 != 0;
         config.timecode = timed.then(|| u32::from_be_bytes(want[10..14].try_into().unwrap()));
         let data = &want[if timed { 14 } else { 10 }..];
-        let out = collect(|emit| Ddp::new(config).unwrap().encode(data, emit).unwrap());
+        let out = collect(Ddp::new(config).unwrap().encode(data).unwrap());
         assert_eq!(out.into_iter().map(|(_, p)| p).collect::<Vec<_>>(), [want], "{name}");
     }
 }
@@ -134,7 +132,7 @@ fn the_ddp_vectors_come_out_byte_for_byte() {
 fn the_ddp_push_only_vector_comes_out_byte_for_byte() {
     let Some(all) = golden::vectors("the_ddp_push_only_vector_comes_out_byte_for_byte") else { return };
     let mut ddp = Ddp::new(DdpConfig::new(anywhere(4048))).unwrap();
-    let out = collect(|emit| ddp.push_only(anywhere(4048), emit));
+    let out = collect(ddp.push_only(anywhere(4048)));
     assert_eq!(out[0].1, octets(&all, "ddp", "push-only"));
 }
 
@@ -149,15 +147,15 @@ fn the_art_net_vectors_come_out_byte_for_byte() {
         if want[12] == 0 {
             config.numbering = ArtNetNumbering::Off;
         }
-        let out = collect(|emit| ArtNet::new(config).unwrap().encode(&want[18..], emit).unwrap());
+        let out = collect(ArtNet::new(config).unwrap().encode(&want[18..]).unwrap());
         assert_eq!(out.into_iter().map(|(_, p)| p).collect::<Vec<_>>(), [want], "{name}");
     }
     let mut config = ArtNetConfig::new(anywhere(6454));
     config.sync = Some(anywhere(6454));
     let mut artnet = ArtNet::new(config).unwrap();
-    assert_eq!(collect(|emit| artnet.sync(emit))[0].1, octets(&all, "artnet", "artsync"));
+    assert_eq!(collect(artnet.sync())[0].1, octets(&all, "artnet", "artsync"));
     let poll = octets(&all, "artnet", "artpoll-14");
-    let out = collect(|emit| artnet.poll(anywhere(6454), poll[12], poll[13], emit));
+    let out = collect(artnet.poll(anywhere(6454), poll[12], poll[13]));
     assert_eq!(out[0].1, poll);
 }
 
@@ -171,7 +169,7 @@ fn the_big_packet_vectors_come_out_byte_for_byte() {
     config.first_sequence = u32::from_be_bytes(first[16..20].try_into().unwrap());
     config.mark_first = false;
     let frame = vec![first[32]; length];
-    let out = collect(|emit| BigPacket::new(config).unwrap().encode(&frame, emit).unwrap());
+    let out = collect(BigPacket::new(config).unwrap().encode(&frame).unwrap());
     assert_eq!(out.len(), 6);
     assert_eq!((&out[0].1, &out[5].1), (&first, &last));
 }

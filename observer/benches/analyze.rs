@@ -172,7 +172,8 @@ fn generate(count: usize, path: &Path) -> Outcome<()> {
             let data: Vec<u8> = (0..*octets).map(|i| (i as i64 * 7 + frame) as u8).collect();
             let host = Ipv4Addr::new(10, 0, 0, number as u8 + 1);
             let link = Link { checksum: Checksum::Good, ..Link::default() };
-            encoder.encode(&data, &mut |destination, payload| {
+            for datagram in encoder.encode(&data)?.iter() {
+                let destination = datagram.destination;
                 let source = SocketAddr::from((host, destination.port()));
                 sent += 1;
                 let link = Link { ip_id: Some(sent as u16 | 1), ttl: Some(64), ..link };
@@ -183,11 +184,11 @@ fn generate(count: usize, path: &Path) -> Outcome<()> {
                         at,
                         source,
                         destination,
-                        payload: payload.to_vec(),
+                        payload: datagram.to_vec(),
                         link,
                     });
                 }
-            })?;
+            }
         }
         frame += 1;
     }

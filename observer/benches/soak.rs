@@ -159,10 +159,10 @@ fn slots() -> Outcome<Vec<Slot>> {
     ];
     for (mut encoder, octets, number_at, cycle) in outputs {
         let frame: Vec<u8> = (0..octets).map(|i| i as u8).collect();
-        encoder.encode(&frame, &mut |to, out| {
-            let octets = out.to_vec();
+        for datagram in encoder.encode(&frame)?.iter() {
+            let (to, octets) = (datagram.destination, datagram.to_vec());
             all.push(Slot { from: from(to.port()), to, octets, number_at, cycle, number: 0 });
-        })?;
+        }
     }
     Ok(all)
 }

@@ -12,6 +12,10 @@ pub const MAGIC: [u8; 4] = *b"BPK1";
 pub const VERSION: u8 = 1;
 /// Octets of the version 1 header.
 pub const HEAD_LEN: usize = 32;
+/// Octet of the frame sequence.
+pub const SEQUENCE_AT: usize = 16;
+/// Octet of the sender's time.
+pub const TIME_AT: usize = 28;
 /// Flag of the last chunk of a frame.
 pub const FLAG_LAST: u16 = 1;
 /// Flag of the first chunk of a frame.
@@ -198,10 +202,10 @@ impl Head {
             index: be16(10),
             count: be16(12),
             length: be16(14),
-            sequence: be32(16),
+            sequence: be32(SEQUENCE_AT),
             offset: be32(20),
             frame_length: be32(24),
-            time: be32(28),
+            time: be32(TIME_AT),
         }
     }
 
@@ -337,7 +341,7 @@ fn short<'a>(d: &Datagram<'a>, faults: &mut Faults) -> Pdu<'a> {
         faults.add_with(B03, B03.severity, d.len(), expected, Value::Dec(d.len() as u64), hint);
     }
     let field = |at: usize| d.payload.get(at..)?.first_chunk::<2>().map(|o| u16::from_be_bytes(*o));
-    let sequence = d.payload.get(16..).and_then(|o| o.first_chunk::<4>());
+    let sequence = d.payload.get(SEQUENCE_AT..).and_then(|o| o.first_chunk::<4>());
     Pdu {
         stream: field(8).map(u32::from),
         sequence: sequence.map(|o| u32::from_be_bytes(*o)),

@@ -8,6 +8,7 @@ pub mod attribution;
 pub mod bigpacket;
 pub mod datagram;
 pub mod ddp;
+pub mod encoder;
 pub mod fault;
 pub mod kinet;
 pub mod pdu;
@@ -18,6 +19,7 @@ pub mod time;
 pub mod verify;
 
 pub use datagram::{Arrival, Checksum, Datagram, Link};
+pub use encoder::{Batch, EncodeError, Encoder, Outgoing};
 pub use fault::{Fault, Faults, Value};
 pub use pdu::{Cid, Kind, Marks, Pdu, Protocol};
 pub use registry::{Claim, Decoder, Undecodable};

@@ -45,14 +45,16 @@ pub(crate) fn send(frames: u32) -> Result<Paced, Box<dyn Error>> {
         (Box::new(Sacn::new(sacn)?), 12 * 510),
     ];
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
-    let mut pixels = vec![0; 6 * 1_440];
+    let (mut pixels, mut payload) = (vec![0; 6 * 1_440], Vec::new());
     paced(frames, RATE, |number| -> Result<(), Box<dyn Error>> {
         pixels.fill(number.to_le_bytes()[0]);
         let mut failed = None;
         for (encoder, octets) in &mut outputs {
-            encoder.encode(&pixels[..*octets], &mut |to, payload| {
-                failed = socket.send_to(payload, to).err().or(failed.take());
-            })?;
+            for datagram in encoder.encode(&pixels[..*octets])?.iter() {
+                payload.clear();
+                datagram.copy_to(&mut payload);
+                failed = socket.send_to(&payload, datagram.destination).err().or(failed);
+            }
         }
         failed.map_or(Ok(()), |error| Err(error.into()))
     })

@@ -50,8 +50,6 @@ fn payloads(to: SocketAddr, universes: u16) -> Result<Vec<Vec<u8>>, Box<dyn Erro
         destination: SacnDestination::Unicast(to),
         ..SacnConfig::new(CID, "bench")
     };
-    let mut payloads = Vec::new();
     let frame = vec![0x40; usize::from(universes) * usize::from(SLOTS)];
-    Sacn::new(config)?.encode(&frame, &mut |_, payload| payloads.push(payload.to_vec()))?;
-    Ok(payloads)
+    Ok(Sacn::new(config)?.encode(&frame)?.iter().map(|datagram| datagram.to_vec()).collect())
 }

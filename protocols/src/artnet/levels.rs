@@ -5,9 +5,6 @@ use super::*;
 use crate::Kind;
 use std::net::IpAddr;
 
-/// Most data octets of a Port-Address.
-const SLOTS_MAX: usize = 512;
-
 /// The header behind the common octets, the same for both but for octet 13.
 struct Header {
     sequence: u8,

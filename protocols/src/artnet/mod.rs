@@ -20,6 +20,10 @@ pub const PORT: u16 = 6454;
 pub const IDENTIFIER: [u8; 8] = *b"Art-Net\0";
 /// Protocol version of Art-Net 4.
 pub const VERSION: u16 = 14;
+/// Highest Port-Address; the lowest is 0.
+pub const PORT_ADDRESS_MAX: u16 = 0x7fff;
+/// Most slots in ArtDmx.
+pub const SLOTS_MAX: usize = 512;
 /// Octets of ArtDmx and ArtNzs before the data.
 pub const LEVELS_HEADER: usize = 18;
 /// Octets of identifier, opcode and protocol version.

@@ -1,27 +1,18 @@
 //! The E1.31 data packet: a fast test for packets with nothing to say about, and the checks for all others.
 
-use super::layout::{FRAMING_DATA, NAME_LEN, View, be16};
+use super::layout::{View, be16};
+use super::wire::{DATA_HEAD as HEAD_LEN, DMP, FRAMING_DATA, NAME_LEN, PREFIX, SLOTS_MAX};
+use super::wire::{OPTION_FORCE_SYNC, OPTION_PREVIEW, OPTION_TERMINATED};
 use super::{DATA, DISCOVERY_UNIVERSE, PRIORITY_MAX, UNIVERSE_MAX};
 use super::{S06, S08, S09, S13, S14, S15, S16, S17, S18, S19, S20, S21, S27, S28, S32, S33, S47};
 use super::{address, shape};
 use crate::{Datagram, Faults, Marks, Pdu, Severity, Value};
 
-/// Octets up to and including the start code.
-const HEAD_LEN: usize = 126;
 /// Start code and 512 slots.
-const COUNT_MAX: u16 = 513;
+const COUNT_MAX: u16 = 1 + SLOTS_MAX;
 /// Start code of per-address priority.
 const PER_ADDRESS_PRIORITY: u8 = 0xDD;
 const LAYERS: [shape::Layer; 3] = [(16, S06), (38, S08), (115, S09)];
-
-const PREVIEW: u8 = 0x80;
-const TERMINATED: u8 = 0x40;
-const FORCE_SYNC: u8 = 0x20;
-
-/// Preamble, post-amble and identifier.
-const PREFIX: [u8; 16] = *b"\x00\x10\x00\x00ASC-E1.17\0\0\0";
-/// DMP vector, address type, first address and increment.
-const DMP: [u8; 6] = [0x02, 0xA1, 0, 0, 0, 1];
 
 #[inline]
 pub(super) fn decode<'a>(d: &Datagram<'a>, faults: &mut Faults) -> Pdu<'a> {
@@ -78,9 +69,9 @@ fn fields(head: &[u8; HEAD_LEN]) -> Pdu<'static> {
         priority: head[108],
         sync: be16(head, 109),
         marks: Marks::DATA
-            .and(mark(PREVIEW, Marks::PREVIEW))
-            .and(mark(TERMINATED, Marks::TERMINATED))
-            .and(mark(FORCE_SYNC, Marks::FORCE_SYNC)),
+            .and(mark(OPTION_PREVIEW, Marks::PREVIEW))
+            .and(mark(OPTION_TERMINATED, Marks::TERMINATED))
+            .and(mark(OPTION_FORCE_SYNC, Marks::FORCE_SYNC)),
         ..Pdu::empty(DATA)
     }
 }
@@ -119,7 +110,7 @@ fn values_are_plain(head: &[u8; HEAD_LEN]) -> bool {
     head[108] <= PRIORITY_MAX
         && sync <= UNIVERSE_MAX
         && sync != universe
-        && head[112] & !(TERMINATED | FORCE_SYNC) == 0
+        && head[112] & !(OPTION_TERMINATED | OPTION_FORCE_SYNC) == 0
         && (1..=UNIVERSE_MAX).contains(&universe)
         && head[125] == 0
         && cid.is_some_and(shape::cid_is_plain)
@@ -186,7 +177,7 @@ fn options(view: View<'_>, faults: &mut Faults) {
     if options & 0x1F != 0 {
         faults.add(S27, 112, Value::Hex((options & 0xE0).into(), 2), Value::Hex(options.into(), 2));
     }
-    if options & PREVIEW != 0 {
+    if options & OPTION_PREVIEW != 0 {
         faults.add(S47, 112, Value::None, Value::Word("preview"));
     }
 }

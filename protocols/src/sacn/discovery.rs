@@ -1,17 +1,13 @@
 //! The E1.31 universe discovery packet: one page of the list of universes a source sends.
 
 use super::layout::View;
+use super::wire::{DISCOVERY_HEAD as HEAD_LEN, LIST_VECTOR, PAGE_UNIVERSES as PAGE_MAX};
 use super::{
     DISCOVERY, DISCOVERY_UNIVERSE, S06, S08, S10, S11, S13, S39, S40, S41, S42, S43, address, shape,
 };
 use crate::{Datagram, Faults, Pdu, Severity, Value};
 
-/// Octets before the list.
-const HEAD_LEN: usize = 120;
-/// Universes on one page.
-const PAGE_MAX: usize = 512;
 const LAYERS: [shape::Layer; 3] = [(16, S06), (38, S08), (112, S10)];
-const LIST_VECTOR: u32 = 1;
 
 pub(super) fn decode<'a>(d: &Datagram<'a>, faults: &mut Faults) -> Pdu<'a> {
     let view = View::new(d);

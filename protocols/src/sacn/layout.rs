@@ -1,19 +1,7 @@
-//! Offsets, vectors and reading by offset, shared by the readers of every kind.
+//! Reading by offset, shared by the readers of every kind.
 
+use super::wire::NAME_LEN;
 use crate::{Cid, Datagram, Value};
-
-/// Root vector of data packets.
-pub(super) const ROOT_DATA: u32 = 4;
-/// Root vector of synchronization and discovery packets.
-pub(super) const ROOT_EXTENDED: u32 = 8;
-/// Framing vector of data packets.
-pub(super) const FRAMING_DATA: u32 = 2;
-/// Framing vector of synchronization packets.
-pub(super) const EXTENDED_SYNC: u32 = 1;
-/// Framing vector of discovery packets.
-pub(super) const EXTENDED_DISCOVERY: u32 = 2;
-/// Octets of the source name field at offset 44.
-pub(super) const NAME_LEN: usize = 64;
 
 /// The octets of a datagram by offset. What was not sent or not captured reads as `None`.
 #[derive(Clone, Copy)]

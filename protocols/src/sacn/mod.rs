@@ -12,6 +12,7 @@ mod other;
 pub mod rules;
 mod shape;
 mod sync;
+pub mod wire;
 
 pub use names::*;
 
@@ -78,10 +79,10 @@ impl Decoder for Sacn {
         let view = View::new(d);
         Ok(match view.u32(18) {
             _ if d.len() < ROOT_LEN => other::decode(view, faults),
-            Some(layout::ROOT_DATA) => data::decode(d, faults),
-            Some(layout::ROOT_EXTENDED) => match view.u32(40) {
-                Some(layout::EXTENDED_SYNC) => sync::decode(d, faults),
-                Some(layout::EXTENDED_DISCOVERY) => discovery::decode(d, faults),
+            Some(wire::ROOT_DATA) => data::decode(d, faults),
+            Some(wire::ROOT_EXTENDED) => match view.u32(40) {
+                Some(wire::EXTENDED_SYNC) => sync::decode(d, faults),
+                Some(wire::EXTENDED_DISCOVERY) => discovery::decode(d, faults),
                 vector => other::extended(view, vector, faults),
             },
             _ => other::decode(view, faults),

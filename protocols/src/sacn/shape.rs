@@ -1,7 +1,8 @@
 //! Checks that packets of every kind share: preamble, flags, lengths, CID and source name. Runs only after a
 //! reader found something odd, so it is written to explain, not to be fast.
 
-use super::layout::{NAME_LEN, View, name_end, octets};
+use super::layout::{View, name_end, octets};
+use super::wire::NAME_LEN;
 use super::{S01, S02, S03, S05, S07, S11, S23, S24, S25, S26, S29, S30};
 use crate::{Cid, Faults, Rule, Severity, Value};
 

@@ -1,10 +1,10 @@
 //! The E1.31 synchronization packet, 49 octets.
 
 use super::layout::View;
+use super::wire::SYNC_LEN as LEN;
 use super::{S01, S06, S08, S37, S38, SYNC, UNIVERSE_MAX, address, shape};
 use crate::{Datagram, Faults, Marks, Pdu, Severity, Value};
 
-const LEN: usize = 49;
 const LAYERS: [shape::Layer; 2] = [(16, S06), (38, S08)];
 
 pub(super) fn decode<'a>(d: &Datagram<'a>, faults: &mut Faults) -> Pdu<'a> {

@@ -1,0 +1,462 @@
+//! The memory datagrams lie in: slots for headers and payloads, the encoder's own frame, and the table of pieces.
+//!
+//! The only file of this crate with unsafe code. It knows slots, strides and lengths, and no protocol. Every table
+//! entry points into memory owned here or into the frame of the call in progress; entries into a caller's frame
+//! are written anew in every call before the table is handed out, and never read afterwards.
+
+#![allow(unsafe_code, reason = "pieces outlive the calls that write them, which references cannot say")]
+
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::io::IoSlice;
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
+/// Alignment of every block and of the payload slots: a cache line.
+pub(crate) const LINE: usize = 64;
+/// Padding.
+static ZERO: [u8; 1] = [0];
+
+/// Zeroed octets behind one raw allocation, aligned to a cache line.
+struct Block {
+    base: NonNull<u8>,
+    room: usize,
+}
+
+// SAFETY: the block owns its memory alone; access goes through `&self` and `&mut self`.
+unsafe impl Send for Block {}
+// SAFETY: `&Block` gives shared access to plain octets only.
+unsafe impl Sync for Block {}
+
+impl Block {
+    const EMPTY: Block = Block { base: NonNull::dangling(), room: 0 };
+
+    fn layout(room: usize) -> Layout {
+        // A frame lies in memory already, so that its slots exceed isize::MAX only by a caller's mistake; the
+        // allocator would refuse such a size as well.
+        Layout::from_size_align(room, LINE).unwrap_or(Layout::new::<u8>())
+    }
+
+    /// Makes room for `octets`; everything is zero then if the block had to grow.
+    fn reserve(&mut self, octets: usize) {
+        if octets <= self.room {
+            return;
+        }
+        let room = octets.next_multiple_of(LINE);
+        let layout = Block::layout(room);
+        assert!(layout.size() == room, "a frame of this length does not fit into memory");
+        // SAFETY: the size is not zero, because it is larger than a room of at least zero.
+        let base = unsafe { alloc_zeroed(layout) };
+        let Some(base) = NonNull::new(base) else { handle_alloc_error(layout) };
+        *self = Block { base, room };
+    }
+
+    fn octets_mut(&mut self) -> &mut [u8] {
+        // SAFETY: `room` octets at `base` are allocated and initialised (zeroed), and borrowed exclusively; a
+        // dangling base goes with a room of zero.
+        unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr(), self.room) }
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        if self.room > 0 {
+            // SAFETY: allocated in `reserve` with the same layout, and freed once.
+            unsafe { dealloc(self.base.as_ptr(), Block::layout(self.room)) };
+        }
+    }
+}
+
+/// A piece as the kernel reads it: `struct iovec`, with which `IoSlice` is guaranteed to be ABI compatible on Unix.
+/// It holds a raw pointer and not a reference, so that headers may be written while the table knows them.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Piece {
+    base: *const u8,
+    octets: usize,
+}
+
+const _: () = assert!(size_of::<Piece>() == size_of::<IoSlice<'_>>());
+const _: () = assert!(align_of::<Piece>() == align_of::<IoSlice<'_>>());
+#[cfg(not(unix))]
+compile_error!("the table of pieces has the layout of iovec, which is a Unix type");
+
+impl Piece {
+    const EMPTY: Piece = Piece { base: NonNull::dangling().as_ptr(), octets: 0 };
+}
+
+/// Pieces kept from frame to frame.
+struct Table(Vec<Piece>);
+
+// SAFETY: a table is plain numbers until `view` makes slices of it, whose caller vouches for the memory.
+unsafe impl Send for Table {}
+// SAFETY: as for Send; `&Table` changes nothing.
+unsafe impl Sync for Table {}
+
+impl Table {
+    /// The pieces.
+    ///
+    /// # Safety
+    /// Every entry points to initialised octets that stay in place and unchanged for `'a`.
+    #[inline]
+    unsafe fn view<'a>(&'a self) -> &'a [IoSlice<'a>] {
+        let pieces: *const [Piece] = self.0.as_slice();
+        // SAFETY: `Piece` has the layout of iovec and so of `IoSlice`; the caller vouches for what it points to.
+        unsafe { &*(pieces as *const [IoSlice<'a>]) }
+    }
+}
+
+/// How the datagrams of one frame lie in the arena.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Shape {
+    /// Datagrams that carry data.
+    pub(crate) data: usize,
+    /// All datagrams; at most one more than `data`.
+    pub(crate) count: usize,
+    /// Octets from slot to slot.
+    pub(crate) stride: usize,
+    /// Octets in front of the header in a slot.
+    pub(crate) lead: usize,
+    /// Header octets.
+    pub(crate) head: usize,
+    /// Header octets of the last data datagram.
+    pub(crate) last_head: usize,
+    /// Frame octets in each datagram but the last.
+    pub(crate) chunk: usize,
+    /// Frame octets in the last data datagram.
+    pub(crate) last: usize,
+    /// Zero octets behind the data of the last data datagram.
+    pub(crate) pad: usize,
+    /// Octets of the datagram behind the data.
+    pub(crate) tail: usize,
+    /// Whether payloads are copied behind their headers.
+    pub(crate) contiguous: bool,
+}
+
+impl Shape {
+    /// Octets of a frame.
+    fn octets(&self) -> usize {
+        self.data.saturating_sub(1) * self.chunk + self.last
+    }
+
+    /// Pieces of a datagram.
+    #[inline]
+    pub(crate) fn width(&self) -> usize {
+        match (self.contiguous, self.pad) {
+            (true, _) => 1,
+            (false, 0) => 2,
+            (false, _) => 3,
+        }
+    }
+
+    fn head_of(&self, index: usize) -> usize {
+        match index {
+            _ if index >= self.data => self.tail,
+            _ if index + 1 == self.data => self.last_head,
+            _ => self.head,
+        }
+    }
+
+    fn data_of(&self, index: usize) -> (usize, usize) {
+        let from = index.min(self.data) * self.chunk;
+        match index {
+            _ if index >= self.data => (0, 0),
+            _ if index + 1 == self.data => (from, self.last),
+            _ => (from, self.chunk),
+        }
+    }
+
+    fn pad_of(&self, index: usize) -> usize {
+        if index + 1 == self.data { self.pad } else { 0 }
+    }
+
+    /// True when every piece of this shape lies inside its slot; checked once, when a plan is made.
+    fn holds(&self) -> bool {
+        (0..self.count).all(|index| {
+            let (_, data) = self.data_of(index);
+            let payload = if self.contiguous { data + self.pad_of(index) } else { 0 };
+            self.lead + self.head_of(index) + payload <= self.stride
+        }) && self.count <= self.data + 1
+    }
+}
+
+/// Slots, own frame and table of an encoder.
+pub(crate) struct Arena {
+    slots: Block,
+    frame: Block,
+    frame_octets: usize,
+    table: Table,
+    shape: Shape,
+    /// Whether the payload pieces point into the own frame.
+    own: bool,
+}
+
+impl Arena {
+    pub(crate) fn new() -> Self {
+        Arena {
+            slots: Block::EMPTY,
+            frame: Block::EMPTY,
+            frame_octets: 0,
+            table: Table(Vec::new()),
+            shape: Shape::default(),
+            own: false,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// Lays out slots and hands each slot's header room to `write`, which says how long the header is in `shape`
+    /// already.
+    pub(crate) fn lay_out(&mut self, shape: Shape, mut write: impl FnMut(usize, &mut [u8])) {
+        assert!(shape.holds(), "a datagram does not fit into its slot");
+        self.slots.reserve(shape.count * shape.stride);
+        self.shape = shape;
+        self.own = false;
+        let used = shape.count * shape.stride;
+        for (index, slot) in self.slots.octets_mut()[..used].chunks_exact_mut(shape.stride.max(1)).enumerate()
+        {
+            slot.fill(0);
+            write(index, &mut slot[shape.lead..shape.lead + shape.head_of(index)]);
+        }
+        self.lay_table();
+    }
+
+    /// Points the table at the headers; where payload pieces lie is written in before the table is handed out.
+    fn lay_table(&mut self) {
+        let shape = self.shape;
+        self.table.0.clear();
+        self.table.0.reserve(shape.count * shape.width());
+        for index in 0..shape.count {
+            let head = shape.head_of(index);
+            let (_, data) = shape.data_of(index);
+            let whole = if shape.contiguous { head + data + shape.pad_of(index) } else { head };
+            // SAFETY: `Shape::holds` puts the header inside its slot, and `lay_out` made room for every slot.
+            let base = unsafe { self.slots.base.as_ptr().add(index * shape.stride + shape.lead) };
+            self.table.0.push(Piece { base, octets: whole });
+            if !shape.contiguous {
+                self.table.0.push(Piece { octets: data, ..Piece::EMPTY });
+            }
+            if shape.width() == 3 {
+                self.table.0.push(Piece { base: ZERO.as_ptr(), octets: shape.pad_of(index) });
+            }
+        }
+    }
+
+    /// The headers, to move counters on.
+    #[inline]
+    pub(crate) fn heads(&mut self) -> Heads<'_> {
+        let Shape { stride, lead, data, count, .. } = self.shape;
+        // SAFETY: the first header starts inside the block (or at its end when there are no slots).
+        let base = unsafe { self.slots.base.as_ptr().add(if count == 0 { 0 } else { lead }) };
+        Heads { base, stride, lead, data, count, slots: PhantomData }
+    }
+
+    /// The own frame, `octets` long.
+    pub(crate) fn frame_mut(&mut self, octets: usize) -> &mut [u8] {
+        if octets > self.frame.room {
+            self.own = false;
+        }
+        self.frame.reserve(octets);
+        self.frame_octets = octets;
+        &mut self.frame.octets_mut()[..octets]
+    }
+
+    /// Octets of the own frame.
+    #[inline]
+    pub(crate) fn frame_octets(&self) -> usize {
+        self.frame_octets
+    }
+
+    /// The pieces of all datagrams, filled from `frame`, whose length is the planned one.
+    #[inline]
+    pub(crate) fn fill<'a>(&'a mut self, frame: &'a [u8]) -> &'a [IoSlice<'a>] {
+        assert!(frame.len() == self.shape.octets(), "a frame of another length than planned");
+        self.own = false;
+        // SAFETY: the length is the planned one.
+        unsafe { self.put(frame.as_ptr()) };
+        // SAFETY: headers lie in the slots, payload pieces in the slots or in `frame`; both are borrowed for 'a.
+        unsafe { self.table.view() }
+    }
+
+    /// The pieces of all datagrams, filled from the own frame, whose length is the planned one.
+    #[inline]
+    pub(crate) fn fill_own(&mut self) -> &[IoSlice<'_>] {
+        assert!(self.frame_octets == self.shape.octets(), "an own frame of another length than planned");
+        if self.shape.contiguous || !self.own {
+            // SAFETY: the own frame has the planned length and is not freed while its pieces are marked `own`.
+            unsafe { self.put(self.frame.base.as_ptr()) };
+            self.own = true;
+        }
+        // SAFETY: every piece lies in the slots or in the own frame, which are borrowed for as long as the view.
+        unsafe { self.table.view() }
+    }
+
+    /// Copies the payloads into their slots, or points the table at them.
+    ///
+    /// # Safety
+    /// `frame` is valid for reads of `shape.octets()` octets, outside the slots.
+    #[inline]
+    unsafe fn put(&mut self, frame: *const u8) {
+        if self.shape.contiguous {
+            // SAFETY: the caller's promise.
+            unsafe { self.copy(frame) };
+        } else {
+            // SAFETY: the caller's promise.
+            unsafe { self.point(frame) };
+        }
+    }
+
+    /// # Safety
+    /// As for [`Arena::put`].
+    #[inline]
+    unsafe fn copy(&mut self, frame: *const u8) {
+        let Shape { stride, lead, head, last_head, chunk, last, data, .. } = self.shape;
+        if data == 0 {
+            return;
+        }
+        // SAFETY: `Shape::holds` puts every payload inside its slot; the frame holds what is read by the caller's
+        // promise, and lies outside the slots.
+        unsafe {
+            let mut to = self.slots.base.as_ptr().add(lead + head);
+            let mut from = frame;
+            for _ in 1..data {
+                std::ptr::copy_nonoverlapping(from, to, chunk);
+                to = to.add(stride);
+                from = from.add(chunk);
+            }
+            std::ptr::copy_nonoverlapping(from, to.sub(head).add(last_head), last);
+        }
+    }
+
+    /// # Safety
+    /// As for [`Arena::put`].
+    #[inline]
+    unsafe fn point(&mut self, frame: *const u8) {
+        let Shape { chunk, data, .. } = self.shape;
+        let payloads = self.table.0.iter_mut().skip(1).step_by(self.shape.width());
+        for (index, piece) in payloads.take(data).enumerate() {
+            // SAFETY: inside the frame by the caller's promise.
+            piece.base = unsafe { frame.add(index * chunk) };
+        }
+    }
+}
+
+/// The headers of the planned datagrams, one behind the other at a fixed stride.
+pub struct Heads<'a> {
+    /// The first header.
+    base: *mut u8,
+    stride: usize,
+    lead: usize,
+    data: usize,
+    count: usize,
+    slots: PhantomData<&'a mut [u8]>,
+}
+
+impl Heads<'_> {
+    /// Datagrams that carry data.
+    #[inline]
+    pub(crate) fn data(&self) -> usize {
+        self.data
+    }
+
+    /// The field of `N` octets at offset `at` of every data header.
+    #[inline]
+    pub(crate) fn column<const N: usize>(&mut self, at: usize) -> Column<'_, N> {
+        self.check(at + N);
+        // SAFETY: one slot holds the field; without a datagram nothing is read from the column.
+        let next = if self.data == 0 { self.base } else { unsafe { self.base.add(at) } };
+        Column { next, stride: self.stride, left: self.data, heads: PhantomData }
+    }
+
+    /// The field of `N` octets at offset `at` of the last data header.
+    #[inline]
+    pub(crate) fn last<const N: usize>(&mut self, at: usize) -> Option<&mut [u8; N]> {
+        self.field(self.data.checked_sub(1)?, at)
+    }
+
+    /// The field of `N` octets at offset `at` of the datagram behind the data.
+    #[inline]
+    pub(crate) fn tail<const N: usize>(&mut self, at: usize) -> Option<&mut [u8; N]> {
+        if self.count > self.data { self.field(self.data, at) } else { None }
+    }
+
+    #[inline]
+    fn field<const N: usize>(&mut self, index: usize, at: usize) -> Option<&mut [u8; N]> {
+        self.check(at + N);
+        // SAFETY: `index` is less than `count` in both callers, `check` keeps the field inside the slot, and the
+        // slots are borrowed exclusively.
+        Some(unsafe { &mut *self.base.add(index * self.stride + at).cast() })
+    }
+
+    #[inline]
+    fn check(&self, end: usize) {
+        assert!(self.count == 0 || self.lead + end <= self.stride, "a field outside its slot");
+    }
+}
+
+/// One field of every data header.
+pub(crate) struct Column<'a, const N: usize> {
+    next: *mut u8,
+    stride: usize,
+    left: usize,
+    heads: PhantomData<&'a mut [u8]>,
+}
+
+impl<'a, const N: usize> Iterator for Column<'a, N> {
+    type Item = &'a mut [u8; N];
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a mut [u8; N]> {
+        self.left = self.left.checked_sub(1)?;
+        let at = self.next;
+        // The pointer past the last slot may lie outside the block; it is never read.
+        self.next = at.wrapping_add(self.stride);
+        // SAFETY: the field lies inside its slot (checked by `Heads::column`), slots do not overlap, and every one
+        // is given out once.
+        Some(unsafe { &mut *at.cast() })
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
+}
+
+/// Datagrams outside the frames, made one by one: goodbyes, discovery, polls, other start codes.
+pub(crate) struct Loose {
+    octets: Vec<u8>,
+    ends: Vec<usize>,
+    table: Table,
+}
+
+impl Loose {
+    pub(crate) fn new() -> Self {
+        Loose { octets: Vec::new(), ends: Vec::new(), table: Table(Vec::new()) }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.octets.clear();
+        self.ends.clear();
+    }
+
+    /// Appends one datagram.
+    pub(crate) fn push(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        write(&mut self.octets);
+        self.ends.push(self.octets.len());
+    }
+
+    /// The pieces, one for each datagram.
+    pub(crate) fn pieces(&mut self) -> &[IoSlice<'_>] {
+        self.table.0.clear();
+        let mut from = 0;
+        for &end in &self.ends {
+            let piece = &self.octets[from..end];
+            self.table.0.push(Piece { base: piece.as_ptr(), octets: piece.len() });
+            from = end;
+        }
+        // SAFETY: every piece lies in `octets`, which is borrowed for as long as the view.
+        unsafe { self.table.view() }
+    }
+}
