@@ -6,4 +6,5 @@ pub mod cli;
 pub mod live;
 mod outfile;
 pub mod rig_file;
+pub mod send;
 pub mod slice;

@@ -7,8 +7,19 @@ mod cli_support;
 use cli_support::{outcome, wireproof};
 use std::fs;
 
-const VERBS: [&str; 9] =
-    ["analyze", "observe", "doctor", "learn", "explain", "slice", "selftest", "completions", "man"];
+const VERBS: [&str; 11] = [
+    "analyze",
+    "observe",
+    "doctor",
+    "learn",
+    "explain",
+    "slice",
+    "send",
+    "replay",
+    "selftest",
+    "completions",
+    "man",
+];
 
 #[test]
 fn the_help_of_every_verb_has_two_examples() {

@@ -43,6 +43,10 @@ pub(super) enum Verb {
     Slice(SliceArgs),
     /// Say what this host can observe, and how to repair what it cannot
     Doctor(DoctorArgs),
+    /// Send frames of a protocol, paced and known good
+    Send(Box<super::send::SendArgs>),
+    /// Send the datagrams of a capture again, at their times
+    Replay(super::replay::ReplayArgs),
     /// Run the planted-fault corpus through the verifier
     Selftest(SelftestArgs),
     /// Print shell completions

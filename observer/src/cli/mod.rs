@@ -12,10 +12,16 @@ mod live_view;
 mod observe;
 mod output;
 mod quantity;
+<<<<<<< HEAD
 mod report;
+=======
+mod replay;
+>>>>>>> send
 mod selftest;
+mod send;
 mod slice;
 mod stall;
+mod transmit;
 
 use args::{Cli, Verb};
 use clap::error::ErrorKind;
@@ -59,6 +65,8 @@ fn dispatch(verb: Verb) -> Result<u8, Failure> {
         Verb::Explain(args) => explain::run(&args),
         Verb::Slice(args) => slice::run(&args),
         Verb::Doctor(args) => doctor::run(&args),
+        Verb::Replay(args) => replay::run(&args),
+        Verb::Send(args) => send::run(&args),
         Verb::Selftest(args) => selftest::run(&args),
         Verb::Completions(args) => generate::completions(&args),
         Verb::Man(args) => generate::man(&args),

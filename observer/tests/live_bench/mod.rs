@@ -5,6 +5,7 @@
 mod attribution;
 mod endings;
 pub(crate) mod process;
+mod sending;
 mod silence;
 pub(crate) mod summary;
 

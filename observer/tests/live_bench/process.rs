@@ -24,7 +24,8 @@ impl Observe {
         run
     }
 
-    fn spawn(mut command: Command) -> Observe {
+    /// Starts it.
+    pub(crate) fn spawn(mut command: Command) -> Observe {
         let mut child =
             command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let talk = Arc::new(Mutex::new(String::new()));

@@ -1,0 +1,13 @@
+//! Everything that transmits on purpose: the paced sender of known-good frames and the replay of captures.
+
+pub mod clock;
+pub mod faults;
+pub mod identity;
+pub mod pace;
+pub mod pattern;
+pub mod replay;
+pub mod show;
+pub mod socket;
+mod sys_send;
+
+pub use sys_send::thread_cpu_ns;
