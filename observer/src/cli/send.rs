@@ -13,11 +13,10 @@ use crate::send::clock::Monotonic;
 use crate::send::faults::Faults;
 use crate::send::identity::Notation;
 use crate::send::show::{Length, ShowError, Shown, show};
-use crate::send::socket::{Outlet, Way};
+use crate::send::socket::{Outlet, Segmentation, Way};
 use crate::send::thread_cpu_ns;
 use choice::Choice;
 use report::Account;
-use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use wireproof_encoders::{Backend, EncodeError, Encoder, build};
@@ -93,7 +92,8 @@ fn outlet(args: &SendArgs, choice: &Choice) -> Result<Outlet, Failure> {
     let way = Way {
         to: choice.setup.destination,
         port: choice.own_port,
-        no_segmentation: args.no_gso,
+        // A capture of the loopback interface would show messages that nobody ever cuts.
+        no_segmentation: args.no_gso || choice.setup.destination.is_none_or(|to| to.ip().is_loopback()),
         ..transmit::way(args.interface.as_deref(), args.ttl)?
     };
     Outlet::open(&way).map_err(|error| {

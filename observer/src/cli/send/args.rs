@@ -47,6 +47,10 @@ more is sent when asked for, and TIME-RATE warns of it. sACN ends every stream w
 Ctrl-C, which `analyze` notes as STREAM-ENDED (info), and announces its universes when it multicasts. Art-Net
 leaves from port 6454 as prescribed, except towards this host.
 
+Towards one host other than this the kernel cuts datagrams out of larger messages (GSO), at a third of the CPU time.
+Captures on this host and on virtual interfaces, also at the other end, may see such messages uncut, which decoders
+take for malformed datagrams: --no-gso prevents that.
+
 The CID is derived from this host and --name, and printed: two senders at a time on one host need different names.
 
 Exit code 0; 2 for a value out of range: nothing was sent then; 5 when Ctrl-C cut a fixed length short; 6 when
