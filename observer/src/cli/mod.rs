@@ -12,11 +12,8 @@ mod live_view;
 mod observe;
 mod output;
 mod quantity;
-<<<<<<< HEAD
-mod report;
-=======
 mod replay;
->>>>>>> send
+mod report;
 mod selftest;
 mod send;
 mod slice;
