@@ -85,6 +85,10 @@ pub fn close<P: Protocol>(source: &impl Source, before: &Before) -> Result<After
     fence::<P>(source);
     let claimed = source.word(word(CLAIMED))?;
     let visible = source.word(word(VISIBLE))?;
+    // Positions of a restart in place are seen with its generation, or the window would reach back too far.
+    if P::GENERATION_FENCE {
+        fence::<P>(source);
+    }
     let generation = source.word(word(GENERATION))?;
     if P::RECHECK && generation != before.generation {
         return Err(Refusal::GenerationChanged.into());

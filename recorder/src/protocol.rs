@@ -30,6 +30,8 @@ pub trait Protocol {
     const RESTART_FENCE: bool = true;
     /// The reader fences between the parts of its bracket.
     const READ_FENCES: bool = true;
+    /// The reader fences between the positions and the generation at the end of its bracket.
+    const GENERATION_FENCE: bool = true;
     /// The reader looks again at the end of its bracket.
     const RECHECK: bool = true;
 }

@@ -249,16 +249,7 @@ impl<M: SharedMut, P: Protocol> Writer<M, P> {
     /// Opens the batch of a frame. [`NO_FRAME`] is no id: such a batch takes nothing.
     pub fn frame(&mut self, id: u32) -> Batch<'_, M, P> {
         let (first, open) = (self.next, id != NO_FRAME && self.enabled);
-        Batch {
-            limit: self.batch_limit,
-            writer: self,
-            id,
-            first,
-            sum: 0,
-            seq: 0,
-            flags: 0,
-            open: id != NO_FRAME,
-        }
+        Batch { limit: self.batch_limit, writer: self, id, first, sum: 0, seq: 0, flags: 0, open }
     }
 
     /// Writes one record; it stays private until it is published. For measurements and stress tests.

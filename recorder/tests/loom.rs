@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use wireproof_recorder::bracket;
 use wireproof_recorder::layout::{
     CLAIMED, FRAMES_PUBLISHED, GENERATION, HEADER_WORDS, LAST_FRAME, LAST_FRAME_END, PAYLOAD_WORDS, PUB_SEQ,
-    RECORD_WORDS, VISIBLE, word,
+    RECORD_WORDS, VISIBLE, commit, slot, word,
 };
 use wireproof_recorder::memory::{Shared, SharedMut};
 use wireproof_recorder::protocol::{self, Protocol, Published, Sound};
@@ -104,17 +104,17 @@ fn write<P: Protocol>(words: &Words, generation: u64, ordinal: u64) {
     protocol::publish::<P>(words, 2 * ordinal, &block);
 }
 
-/// A ring with its first two ordinals written: the third one overwrites.
-fn full<P: Protocol>() -> Arc<Words> {
+/// A ring that is full, or past that: the next ordinal overwrites.
+fn written<P: Protocol>(ordinals: u64) -> Arc<Words> {
     let words = Arc::new(Words::new());
     protocol::start::<Words, P>(&words, GENERATION_1, |_| ());
-    (0..CAPACITY).for_each(|ordinal| write::<P>(&words, GENERATION_1, ordinal));
+    (0..ordinals).for_each(|ordinal| write::<P>(&words, GENERATION_1, ordinal));
     words
 }
 
 /// Reads one record by its commit word while its slot is written again.
 fn record_check<P: Protocol>() {
-    let words = full::<P>();
+    let words = written::<P>(CAPACITY);
     let writer = thread::spawn({
         let words = Arc::clone(&words);
         move || write::<P>(&words, GENERATION_1, CAPACITY)
@@ -129,7 +129,7 @@ fn record_check<P: Protocol>() {
 
 /// Copies the ring in a bracket while the writer goes on; whatever the window names is whole, commit word or not.
 fn bracket_copy<P: Protocol>() {
-    let words = full::<P>();
+    let words = written::<P>(CAPACITY);
     let writer = thread::spawn({
         let words = Arc::clone(&words);
         move || write::<P>(&words, GENERATION_1, CAPACITY)
@@ -138,9 +138,9 @@ fn bracket_copy<P: Protocol>() {
     writer.join().unwrap();
 }
 
-/// The same while the writer starts over in place.
+/// The same while the writer of a ring that has wrapped starts over in place.
 fn generation_change<P: Protocol>() {
-    let words = full::<P>();
+    let words = written::<P>(CAPACITY + 1);
     let writer = thread::spawn({
         let words = Arc::clone(&words);
         move || {
@@ -165,6 +165,26 @@ fn copy_and_check<P: Protocol>(words: &Words, generations: &[u64]) {
         let [read @ .., _] = copy[(ordinal % CAPACITY) as usize];
         assert_eq!(read, payload(before.generation, ordinal), "torn");
     }
+}
+
+/// A slot that is marked for its next record is not in the window: nothing whole is refused.
+fn nothing_refused<P: Protocol>() {
+    let words = written::<P>(CAPACITY);
+    let writer = thread::spawn({
+        let words = Arc::clone(&words);
+        move || write::<P>(&words, GENERATION_1, CAPACITY)
+    });
+    if let Ok(before) = bracket::open::<P>(&&*words) {
+        let at = |ordinal| slot(ordinal, CAPACITY) + PAYLOAD_WORDS;
+        let commits: Vec<_> = (0..CAPACITY).map(|ordinal| words.load(at(ordinal))).collect();
+        if let Ok(after) = bracket::close::<P>(&&*words, &before) {
+            for ordinal in bracket::window(&before, &after, CAPACITY) {
+                let read = commits[(ordinal % CAPACITY) as usize];
+                assert_eq!(read, commit(GENERATION_1, ordinal), "refused");
+            }
+        }
+    }
+    writer.join().unwrap();
 }
 
 /// Reads the published block while it is replaced: all fields are of one publication.
@@ -205,6 +225,7 @@ mutant!(NoPublishFence: PUBLISH_FENCE);
 mutant!(RelaxedPublish: PUBLISH_RELEASE);
 mutant!(NoRestartFence: RESTART_FENCE);
 mutant!(NoReadFences: READ_FENCES);
+mutant!(NoGenerationFence: GENERATION_FENCE);
 mutant!(NoRecheck: RECHECK);
 
 fn explore(preemptions: Option<usize>, model: fn()) {
@@ -216,12 +237,16 @@ fn explore(preemptions: Option<usize>, model: fn()) {
 
 /// The model finds a torn record; anything else that goes wrong is not what is asked for.
 fn finds_it(name: &str, preemptions: Option<usize>, model: fn()) {
+    finds(name, "torn", preemptions, model);
+}
+
+fn finds(name: &str, what: &str, preemptions: Option<usize>, model: fn()) {
     let outcome = catch_unwind(AssertUnwindSafe(|| explore(preemptions, model)));
     let text = match outcome {
-        Ok(()) => panic!("{name}: no torn record found"),
+        Ok(()) => panic!("{name}: nothing {what} found"),
         Err(panic) => panic.downcast_ref::<String>().cloned().unwrap_or_default(),
     };
-    assert!(text.contains("torn"), "{name}: {text}");
+    assert!(text.contains(what), "{name}: {text}");
 }
 
 #[test]
@@ -232,6 +257,13 @@ fn a_record_that_passes_its_check_is_whole() {
 #[test]
 fn a_copy_is_whole_inside_its_window() {
     explore(bound(), bracket_copy::<Sound>);
+}
+
+#[test]
+fn a_copy_s_window_refuses_nothing_whole() {
+    explore(None, nothing_refused::<Sound>);
+    finds("no fence behind the claim", "refused", None, nothing_refused::<NoClaimFence>);
+    finds("no claim", "refused", None, nothing_refused::<NoClaim>);
 }
 
 #[test]
@@ -264,6 +296,7 @@ fn the_window_needs_each_of_its_steps() {
 #[test]
 fn a_restart_needs_each_of_its_steps() {
     finds_it("no fence behind the odd generation", bound(), generation_change::<NoRestartFence>);
+    finds_it("no fence before the generation", bound(), generation_change::<NoGenerationFence>);
     finds_it("no acquire fences", bound(), generation_change::<NoReadFences>);
     finds_it("no second look", bound(), generation_change::<NoRecheck>);
 }
