@@ -47,6 +47,8 @@ pub(super) enum Verb {
     Send(Box<super::send::SendArgs>),
     /// Send the datagrams of a capture again, at their times
     Replay(super::replay::ReplayArgs),
+    /// Be a lighting controller: outputs, a flight recorder, control, planted faults
+    Device(Box<super::device::DeviceArgs>),
     /// Run the planted-fault corpus through the verifier
     Selftest(SelftestArgs),
     /// Print shell completions
