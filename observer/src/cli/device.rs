@@ -39,6 +39,7 @@ pub(super) fn run(args: &DeviceArgs) -> Result<u8, Failure> {
         let name = setting.rig.outputs.get(at).map_or("", |output| &output.name);
         Failure::io(&format!("output {name} cannot send ({error})"), "check address and routes (`ip route`)")
     })?;
+    engine.start(&mut host)?;
     if !args.quiet {
         introduce(args, &setting, ring.path());
     }
