@@ -111,11 +111,12 @@ fn device_file(
 
 /// Everything but the sockets. Nothing is written before the settings are known to go together.
 fn engine(args: &DeviceArgs, setting: Setting, ring: Option<&Path>) -> Result<Engine<FileRing>, Failure> {
-    if let Some((truth, account)) = args.truth.as_deref().zip(output::file(args.output.as_deref())) {
-        if truth == account || outfile::same_file(truth, account) {
-            let what = format!("--truth and -o are both {}", account.display());
-            return Err(Failure::usage(&what, "give one of them another name"));
-        }
+    let files = args.truth.as_deref().zip(output::file(args.output.as_deref()));
+    if let Some((_, account)) =
+        files.filter(|(truth, account)| truth == account || outfile::same_file(truth, account))
+    {
+        let what = format!("--truth and -o are both {}", account.display());
+        return Err(Failure::usage(&what, "give one of them another name"));
     }
     Engine::<FileRing>::new(setting.clone(), None, Places::none(), Book::new(None))?;
     let maker = ring.map(|path| file_maker(path.to_owned(), args.records, args.ring_on_disk));
