@@ -3,7 +3,6 @@
 
 use crate::header::Identity;
 use crate::layout::{MAGIC, STATE, file_bytes, state};
-use crate::memory::SharedMut as _;
 use crate::words::{ReadWords, WriteWords};
 use crate::writer::{Writer, WriterError};
 use memmap2::MmapOptions;
@@ -198,6 +197,5 @@ fn supersede(path: &Path) -> Result<(), FileError> {
 impl Drop for RingFile {
     fn drop(&mut self) {
         self.writer.close();
-        self.writer.shared().fence_release();
     }
 }

@@ -3,9 +3,10 @@
 
 use crate::image::static_crc;
 use crate::layout::{
-    ANCHOR, BOOT_ID, BYTE_ORDER, CAPACITY, CLOCKS, DEVICES, ENABLED, ENDIAN, FILE_SIZE, HEADER_BYTES, MAGIC,
-    MAJOR, PERIOD, PROCESS, PROCESS_START, PROTOCOLS, RECORD_BYTES, RECORD_SIZE, STAGES, STATE, STATIC_CRC,
-    TABLE_COUNTS, VERSION, file_bytes, state, u16_at, u32_at,
+    ANCHOR, BOOT_ID, BYTE_ORDER, CAPACITY, CLOCKS, COUNTERS, Counter, DEVICES, ENABLED, ENDIAN, FILE_SIZE,
+    HEADER_BYTES, MAGIC, MAJOR, PERIOD, PROCESS, PROCESS_START, PROTOCOLS, RECORD_BYTES, RECORD_SIZE, STAGES,
+    STAMP, STAMP_MAGIC, STAMP_SNAPSHOT, STATE, STATIC_CRC, TABLE_COUNTS, VERSION, file_bytes, state, u16_at,
+    u32_at, u64_at,
 };
 
 /// CLOCK_MONOTONIC in the header.
@@ -207,6 +208,34 @@ pub fn tables(image: &[u8]) -> Tables {
         stages: (0..count(0)).map(|row| stage(STAGES + ROW_BYTES[0] * row)).collect(),
         devices: (0..count(1)).map(|row| device(DEVICES + ROW_BYTES[1] * row)).collect(),
         protocols: (0..count(2)).map(|row| protocol(PROTOCOLS + ROW_BYTES[2] * row)).collect(),
+    }
+}
+
+/// What a header says beside the names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// Frame period, ns.
+    pub period_ns: u64,
+    /// Counters, in the order of [`crate::layout::Counter`].
+    pub counters: [u64; 8],
+    /// Number of the copy, if it is stamped.
+    pub snapshot: Option<u64>,
+}
+
+impl Facts {
+    /// One of the counters.
+    pub fn counter(&self, counter: Counter) -> u64 {
+        self.counters[counter as usize]
+    }
+}
+
+/// Reads what a header of layout 2 says about its writer.
+pub fn facts(image: &[u8]) -> Facts {
+    let stamped = image.get(STAMP..STAMP + STAMP_MAGIC.len()) == Some(&STAMP_MAGIC);
+    Facts {
+        period_ns: u64_at(image, PERIOD),
+        counters: std::array::from_fn(|index| u64_at(image, COUNTERS + 8 * index)),
+        snapshot: stamped.then(|| u64_at(image, STAMP_SNAPSHOT)),
     }
 }
 

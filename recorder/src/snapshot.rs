@@ -5,8 +5,8 @@ use crate::bracket::{self, After, Before, CopyError, Source};
 use crate::crc;
 use crate::image::Refusal;
 use crate::layout::{
-    CAPACITY, HEADER_BYTES, MAGIC, MAX_CAPACITY, STAMP, STAMP_BODY_CRC, STAMP_CRC, STAMP_MAGIC, file_bytes,
-    word,
+    CAPACITY, CLAIMED, HEADER_BYTES, MAGIC, MAX_CAPACITY, PAYLOAD_BYTES, RECORD_BYTES, STAMP, STAMP_BODY_CRC,
+    STAMP_CRC, STAMP_MAGIC, VISIBLE, commit, file_bytes, slot, u64_at, word,
 };
 use crate::memory::Shared;
 use crate::protocol::{Protocol, Sound};
@@ -15,8 +15,8 @@ use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
-/// Octets copied at once: between two chunks a paced copier rests.
-pub const CHUNK: usize = 64 * 1024;
+/// Octets copied at once, whole records: between two chunks a paced copier rests.
+pub const CHUNK: usize = 1365 * RECORD_BYTES;
 
 impl<M: Shared> Source for M {
     fn words(&self) -> io::Result<u64> {
@@ -79,6 +79,8 @@ pub struct Snapshot {
     before: Before,
     after: After,
     capacity: u64,
+    /// Slots of the window with the commit word that they should have.
+    committed: u64,
     yields: u32,
 }
 
@@ -124,13 +126,60 @@ pub fn copy<P: Protocol>(
         return Err(Refusal::Size.into());
     }
     octets.resize(file_bytes(capacity) as usize, 0);
+    let (head, body) = octets.split_at_mut(HEADER_BYTES);
+    source.copy(0, head)?;
     let mut yields = 0;
-    for (index, chunk) in octets.chunks_mut(CHUNK).enumerate() {
-        source.copy(index * CHUNK / 8, chunk)?;
+    let mut slots = Slots { before, capacity, committed: 0 };
+    for (index, chunk) in body.chunks_mut(CHUNK).enumerate() {
+        source.copy((HEADER_BYTES + index * CHUNK) / 8, chunk)?;
+        slots.check(index * (CHUNK / RECORD_BYTES), chunk);
         yields += u32::from(rest());
     }
     let after = bracket::close::<P>(source, &before)?;
-    Ok(Snapshot { octets, before, after, capacity, yields })
+    let committed = slots.inside(&octets, bracket::window(&before, &after, capacity).start);
+    Ok(Snapshot { octets, before, after, capacity, committed, yields })
+}
+
+/// Checks commit words while their chunk is still in the cache.
+struct Slots {
+    before: Before,
+    capacity: u64,
+    committed: u64,
+}
+
+impl Slots {
+    /// The youngest published ordinal of a slot; `None` while there is none.
+    fn ordinal(&self, slot: u64) -> Option<u64> {
+        let visible = self.before.visible;
+        let inside = visible & (self.capacity - 1);
+        let lap = visible - inside;
+        if slot < inside { Some(lap + slot) } else { (lap + slot).checked_sub(self.capacity) }
+    }
+
+    /// The slots of a chunk.
+    fn check(&mut self, first: usize, chunk: &[u8]) {
+        let (records, _) = chunk.as_chunks::<RECORD_BYTES>();
+        for (slot, record) in (first as u64..).zip(records) {
+            self.committed += u64::from(self.is_committed(slot, record));
+        }
+    }
+
+    #[inline]
+    fn is_committed(&self, slot: u64, record: &[u8; RECORD_BYTES]) -> bool {
+        let expected = self.ordinal(slot).map(|ordinal| commit(self.before.generation, ordinal));
+        expected == Some(u64_at(record, PAYLOAD_BYTES))
+    }
+
+    /// The count without the oldest slots, which the writer may have written again since.
+    fn inside(&self, octets: &[u8], from: u64) -> u64 {
+        let oldest = self.before.visible.saturating_sub(self.capacity);
+        let given_up = (oldest..from.min(self.before.visible)).filter(|ordinal| {
+            let at = slot(*ordinal, self.capacity) * 8;
+            let record = octets.get(at..).and_then(|rest| rest.first_chunk());
+            record.is_some_and(|record| self.is_committed(ordinal & (self.capacity - 1), record))
+        });
+        self.committed - given_up.count() as u64
+    }
 }
 
 impl Snapshot {
@@ -144,9 +193,28 @@ impl Snapshot {
         (self.before, self.after)
     }
 
+    /// The writer went on during the copy: only sealed, or judged by [`Snapshot::window`], it says what is certain.
+    pub fn moved(&self) -> bool {
+        let head = |octet| u64_at(&self.octets, octet);
+        (head(CLAIMED), head(VISIBLE)) != (self.after.claimed, self.after.visible)
+            || self.before.visible != self.after.visible
+    }
+
     /// The octets without a stamp: an image to be judged by its commit words and checksums alone.
     pub fn octets(&self) -> &[u8] {
         &self.octets
+    }
+
+    /// Slots of the window whose record was not there: pending, stale, foreign or never written.
+    pub fn uncommitted(&self) -> u64 {
+        let window = self.window();
+        window.end.saturating_sub(window.start).saturating_sub(self.committed)
+    }
+
+    /// Published records that the writer overtook during the copy: not returned.
+    pub fn overtaken(&self) -> u64 {
+        let oldest = self.before.visible.saturating_sub(self.capacity);
+        self.window().start.min(self.before.visible).saturating_sub(oldest)
     }
 
     /// Gives the buffer back.

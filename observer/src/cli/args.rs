@@ -49,6 +49,8 @@ pub(super) enum Verb {
     Replay(super::replay::ReplayArgs),
     /// Be a lighting controller: outputs, a flight recorder, control, planted faults
     Device(Box<super::device::DeviceArgs>),
+    /// Verify, summarise and account for flight-recorder rings
+    Ring(super::ring::RingArgs),
     /// Run the planted-fault corpus through the verifier
     Selftest(SelftestArgs),
     /// Print shell completions

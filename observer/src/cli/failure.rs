@@ -10,6 +10,8 @@ use wireproof_reports::RenderError;
 pub(super) const USAGE: u8 = 2;
 /// Environment or I/O.
 pub(super) const IO: u8 = 6;
+/// A ring, hash, manifest or schema that cannot be believed.
+pub(super) const INTEGRITY: u8 = 7;
 
 /// A run that ended early.
 #[derive(Debug)]

@@ -15,6 +15,7 @@ mod output;
 mod quantity;
 mod replay;
 mod report;
+mod ring;
 mod selftest;
 mod send;
 mod slice;
@@ -66,6 +67,7 @@ fn dispatch(verb: Verb) -> Result<u8, Failure> {
         Verb::Replay(args) => replay::run(&args),
         Verb::Send(args) => send::run(&args),
         Verb::Device(args) => device::run(&args),
+        Verb::Ring(args) => ring::run(&args),
         Verb::Selftest(args) => selftest::run(&args),
         Verb::Completions(args) => generate::completions(&args),
         Verb::Man(args) => generate::man(&args),
