@@ -7,7 +7,7 @@ mod cli_support;
 use cli_support::{outcome, wireproof};
 use std::fs;
 
-const VERBS: [&str; 13] = [
+const VERBS: [&str; 14] = [
     "analyze",
     "observe",
     "doctor",
@@ -17,6 +17,7 @@ const VERBS: [&str; 13] = [
     "send",
     "replay",
     "bench",
+    "device",
     "ring",
     "selftest",
     "completions",

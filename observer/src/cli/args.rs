@@ -49,6 +49,8 @@ pub(super) enum Verb {
     Replay(super::replay::ReplayArgs),
     /// Time the encoders on one identical frame, if every octet is right
     Bench(super::bench_args::BenchArgs),
+    /// Be a lighting controller: outputs, a flight recorder, control, planted faults
+    Device(Box<super::device::DeviceArgs>),
     /// Verify, summarise and account for flight-recorder rings
     Ring(super::ring::RingArgs),
     /// Run the planted-fault corpus through the verifier

@@ -5,6 +5,7 @@ mod args;
 mod bench;
 mod bench_args;
 mod config;
+mod device;
 mod doctor;
 mod explain;
 mod failure;
@@ -68,6 +69,7 @@ fn dispatch(verb: Verb) -> Result<u8, Failure> {
         Verb::Replay(args) => replay::run(&args),
         Verb::Send(args) => send::run(&args),
         Verb::Bench(args) => bench::run(&args),
+        Verb::Device(args) => device::run(&args),
         Verb::Ring(args) => ring::run(&args),
         Verb::Selftest(args) => selftest::run(&args),
         Verb::Completions(args) => generate::completions(&args),
