@@ -7,21 +7,21 @@ mod cli_support;
 use cli_support::{outcome, wireproof};
 use std::fs;
 
-const VERBS: [&str; 11] = [
+const VERBS: [&str; 13] = [
     "analyze",
     "observe",
     "doctor",
     "learn",
     "explain",
     "slice",
+    "ring",
     "send",
     "replay",
+    "device",
     "selftest",
     "completions",
     "man",
 ];
-const VERBS: [&str; 10] =
-    ["analyze", "observe", "doctor", "learn", "explain", "slice", "ring", "selftest", "completions", "man"];
 
 #[test]
 fn the_help_of_every_verb_has_two_examples() {
