@@ -47,6 +47,9 @@ pub(super) enum Verb {
     Send(Box<super::send::SendArgs>),
     /// Send the datagrams of a capture again, at their times
     Replay(super::replay::ReplayArgs),
+    /// Hand out a recorder ring over HTTP, well or badly; started by the simulated device
+    #[command(hide = true)]
+    DeviceService(Box<super::device_service::DeviceServiceArgs>),
     /// Run the planted-fault corpus through the verifier
     Selftest(SelftestArgs),
     /// Print shell completions
