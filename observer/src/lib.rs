@@ -3,6 +3,7 @@
 pub mod analysis;
 pub mod capture;
 pub mod cli;
+pub mod device;
 pub mod live;
 mod outfile;
 pub mod rig_file;

@@ -47,6 +47,8 @@ pub(super) enum Verb {
     Send(Box<super::send::SendArgs>),
     /// Send the datagrams of a capture again, at their times
     Replay(super::replay::ReplayArgs),
+    /// Be a lighting controller: outputs, a flight recorder, control, planted faults
+    Device(Box<super::device::DeviceArgs>),
     /// Hand out a recorder ring over HTTP, well or badly; started by the simulated device
     #[command(hide = true)]
     DeviceService(Box<super::device_service::DeviceServiceArgs>),

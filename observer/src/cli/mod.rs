@@ -3,6 +3,7 @@
 mod analyze;
 mod args;
 mod config;
+mod device;
 mod device_service;
 mod doctor;
 mod explain;
@@ -65,6 +66,7 @@ fn dispatch(verb: Verb) -> Result<u8, Failure> {
         Verb::Doctor(args) => doctor::run(&args),
         Verb::Replay(args) => replay::run(&args),
         Verb::Send(args) => send::run(&args),
+        Verb::Device(args) => device::run(&args),
         Verb::DeviceService(args) => device_service::run(*args),
         Verb::Selftest(args) => selftest::run(&args),
         Verb::Completions(args) => generate::completions(&args),

@@ -4,7 +4,8 @@ mod args;
 mod choice;
 mod report;
 
-pub(super) use args::SendArgs;
+pub(super) use args::{SendArgs, rate};
+pub(super) use choice::host;
 
 use super::failure::{self, Failure};
 use super::{output, say, transmit};

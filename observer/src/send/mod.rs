@@ -3,7 +3,6 @@
 pub mod clock;
 pub mod faults;
 pub mod identity;
-pub mod pace;
 pub mod pattern;
 pub mod replay;
 pub mod show;
@@ -11,3 +10,5 @@ pub mod socket;
 mod sys_send;
 
 pub use sys_send::thread_cpu_ns;
+/// Deadlines; the simulated device keeps them, too.
+pub use wireproof_fixture::pace;

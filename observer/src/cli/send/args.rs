@@ -155,7 +155,7 @@ fn span(text: &str) -> Result<(u64, u64), String> {
 }
 
 /// A rate above zero.
-fn rate(text: &str) -> Result<Rate, String> {
+pub(in crate::cli) fn rate(text: &str) -> Result<Rate, String> {
     let limits = || format!("rate {text} is not 0.001..10000 Hz");
     let hz = text.parse::<f64>().map_err(|_| limits())?;
     let mhz = if (0.0..=1e6).contains(&hz) { (hz * 1000.0).round() as u64 } else { 0 };

@@ -161,7 +161,7 @@ fn frame_octets(args: &SendArgs) -> Result<usize, Failure> {
 }
 
 /// What makes this host this one.
-fn host() -> String {
+pub(in crate::cli) fn host() -> String {
     let read = |path| fs::read_to_string(path).ok().filter(|text| !text.trim().is_empty());
     read(MACHINE_ID).or_else(|| read(HOST_NAME)).unwrap_or_default()
 }

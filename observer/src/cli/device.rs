@@ -1,0 +1,211 @@
+//! `wireproof device`: the simulated device under test as a process.
+
+mod args;
+mod report;
+
+pub(super) use args::DeviceArgs;
+
+use super::failure::{self, Failure};
+use super::{output, say, send, transmit};
+use crate::device::{ControlSocket, Host};
+use crate::outfile;
+use crate::send::identity;
+use crate::send::socket::{Sent, Way};
+use report::Account;
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use wireproof_fixture::device::{
+    Book, DeviceError, DeviceFile, Engine, FileRing, Length, Places, Report, Rig, Setting, default_rig,
+    file_maker, parse_file, run as run_device,
+};
+use wireproof_recorder::file::FileError;
+
+/// Largest device file that is read, octets.
+const FILE_MAX: u64 = 1 << 20;
+/// Where a ring lies when nobody says.
+const MEMORY: &str = "/dev/shm";
+
+/// Runs the verb.
+pub(super) fn run(args: &DeviceArgs) -> Result<u8, Failure> {
+    let setting = setting(args)?;
+    let rate = setting.rate;
+    let ring = RingPath::of(args);
+    let mut engine = engine(args, setting.clone(), ring.path())?;
+    let interrupted = transmit::interrupts()?;
+    let control = args.control.as_deref().map(ControlSocket::open).transpose();
+    let control = control.map_err(|error| Failure::io_line(&error))?;
+    let mut host = Host::open(ways(&setting.rig), control, interrupted).map_err(|(at, error)| {
+        let name = setting.rig.outputs.get(at).map_or("", |output| &output.name);
+        Failure::io(&format!("output {name} cannot send ({error})"), "check address and routes (`ip route`)")
+    })?;
+    if !args.quiet {
+        introduce(args, &setting, ring.path());
+    }
+    let report = run_device(&mut engine, rate, length(args), &mut host)?;
+    let sent = host.sent();
+    let truth_error = engine.truth_error().map(ToString::to_string);
+    let account = Account { args, report: &report, ring: ring.path(), sent: &sent };
+    output::write(args.output.as_deref(), |out| report::write(&account, out))?;
+    if let (Some(error), Some(path)) = (truth_error, &args.truth) {
+        let what = format!("{} could not be written to its end ({error})", path.display());
+        return Err(Failure::io(&what, "check the space on the disk"));
+    }
+    Ok(code(&report, &sent))
+}
+
+fn code(report: &Report, sent: &Sent) -> u8 {
+    match (report.complete, sent.failed) {
+        (false, _) => transmit::CUT_SHORT,
+        (true, 0) => 0,
+        (true, _) => failure::IO,
+    }
+}
+
+fn length(args: &DeviceArgs) -> Length {
+    match (args.frames, args.duration) {
+        (Some(frames), _) => Length::Frames(frames),
+        (_, Some(time)) => Length::Time(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)),
+        _ => Length::Open,
+    }
+}
+
+/// The device that was asked for.
+fn setting(args: &DeviceArgs) -> Result<Setting, Failure> {
+    let host = send::host();
+    let cid = |name: &str| identity::derived(&host, &format!("device {} {name}", args.seed));
+    let mut file = match &args.rig {
+        Some(path) => device_file(path, args, &cid)?,
+        None => DeviceFile { rig: default_rig(args.to, cid("pole-b")), faults: Vec::new() },
+    };
+    file.faults.extend(args.fault.iter().cloned());
+    Ok(Setting {
+        rig: file.rig,
+        rate: args.rate,
+        seed: args.seed,
+        load_milli: args.load,
+        preview: args.preview,
+        profiler: !args.profiler_off,
+        faults: file.faults,
+        ring: RingPath::of(args).path().map(|path| path.display().to_string()),
+    })
+}
+
+fn device_file(
+    path: &Path,
+    args: &DeviceArgs,
+    cid: &dyn Fn(&str) -> wireproof_protocols::Cid,
+) -> Result<DeviceFile, Failure> {
+    let mut text = String::new();
+    let read = File::open(path).and_then(|file| file.take(FILE_MAX + 1).read_to_string(&mut text));
+    let refused =
+        |why: String| Failure::io(&format!("{} cannot be read ({why})", path.display()), "check the path");
+    let octets = read.map_err(|error| refused(error.to_string()))?;
+    if octets as u64 > FILE_MAX {
+        return Err(refused("it is larger than 1 MiB".to_owned()));
+    }
+    parse_file(&text, args.to, cid)
+        .map_err(|problem| Failure::usage(&format!("{}, {problem}", path.display()), "see docs/device.md"))
+}
+
+/// Everything but the sockets. Nothing is written before the settings are known to go together.
+fn engine(args: &DeviceArgs, setting: Setting, ring: Option<&Path>) -> Result<Engine<FileRing>, Failure> {
+    if let Some((truth, account)) = args.truth.as_deref().zip(output::file(args.output.as_deref())) {
+        if truth == account || outfile::same_file(truth, account) {
+            let what = format!("--truth and -o are both {}", account.display());
+            return Err(Failure::usage(&what, "give one of them another name"));
+        }
+    }
+    Engine::<FileRing>::new(setting.clone(), None, Places::none(), Book::new(None))?;
+    let maker = ring.map(|path| file_maker(path.to_owned(), args.records, args.ring_on_disk));
+    let places = ring.map_or_else(Places::none, Places::beside);
+    let book: Option<Box<dyn Write + Send>> = match &args.truth {
+        None => None,
+        Some(path) => Some(Box::new(File::create(path).map_err(|error| {
+            let what = format!("{} cannot be written ({error})", path.display());
+            Failure::io(&what, "check the folder and its rights")
+        })?)),
+    };
+    Ok(Engine::new(setting, maker, places, Book::new(book))?)
+}
+
+/// The ring's file: named and kept, or a file of this process that goes with it.
+struct RingPath {
+    path: Option<PathBuf>,
+    own: bool,
+}
+
+impl RingPath {
+    fn of(args: &DeviceArgs) -> RingPath {
+        let own = || Path::new(MEMORY).join(format!("wireproof-device-{}.ring", std::process::id()));
+        let path = if args.no_recorder { None } else { Some(args.ring.clone().unwrap_or_else(own)) };
+        RingPath { path, own: args.ring.is_none() }
+    }
+
+    fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    fn remove(&self) {
+        let Some(path) = self.path().filter(|_| self.own) else { return };
+        for ending in ["", ".prev", ".places", ".lock"] {
+            let mut name = path.as_os_str().to_owned();
+            name.push(ending);
+            let _ = fs::remove_file(name);
+        }
+    }
+}
+
+fn ways(rig: &Rig) -> Vec<Way> {
+    let way = |output: &wireproof_fixture::device::OutputSetting| Way {
+        to: output.setup.destination,
+        // A capture of the loopback interface would show messages that nobody ever cuts.
+        no_segmentation: output.setup.destination.is_none_or(|to| to.ip().is_loopback()),
+        ..Way::default()
+    };
+    rig.outputs.iter().map(way).collect()
+}
+
+/// What is about to happen.
+fn introduce(args: &DeviceArgs, setting: &Setting, ring: Option<&Path>) {
+    for output in &setting.rig.outputs {
+        let to = output.setup.destination.map_or("its multicast groups".to_owned(), |to| to.to_string());
+        say(&format!(
+            "{} sends {} to {to}, {} octets a frame",
+            output.name,
+            output.protocol.name(),
+            output.octets
+        ));
+    }
+    match ring {
+        Some(ring) => say(&format!("recording into {}", ring.display())),
+        None => say("no recorder"),
+    }
+    if let Some(control) = &args.control {
+        say(&format!("control at {}", control.display()));
+    }
+}
+
+impl From<DeviceError> for Failure {
+    fn from(error: DeviceError) -> Self {
+        match error {
+            DeviceError::Encode(error) => error.into(),
+            DeviceError::Ring(FileError::Writer(error)) => {
+                Failure::usage(&error.to_string(), "change --records")
+            }
+            DeviceError::Ring(error) => {
+                Failure::io(&error.to_string(), "see --ring in `wireproof device --help`")
+            }
+            DeviceError::Setting(text) => {
+                Failure::usage(&text, "nothing was sent; see `wireproof device --help`")
+            }
+            DeviceError::Sockets(_) => Failure::io_line(&error),
+        }
+    }
+}
+
+impl Drop for RingPath {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
