@@ -97,7 +97,7 @@ impl Table {
     ///
     /// # Safety
     /// Every entry points to initialised octets that stay in place and unchanged for `'a`.
-    #[inline]
+    #[inline(always)]
     unsafe fn view<'a>(&'a self) -> &'a [IoSlice<'a>] {
         let pieces: *const [Piece] = self.0.as_slice();
         // SAFETY: `Piece` has the layout of iovec and so of `IoSlice`; the caller vouches for what it points to.
@@ -108,6 +108,8 @@ impl Table {
 /// How the datagrams of one frame lie in the arena.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Shape {
+    /// Octets of the frame.
+    pub(crate) octets: usize,
     /// Datagrams that carry data.
     pub(crate) data: usize,
     /// All datagrams; at most one more than `data`.
@@ -130,24 +132,11 @@ pub(crate) struct Shape {
     pub(crate) tail: usize,
     /// Whether payloads are copied behind their headers.
     pub(crate) contiguous: bool,
+    /// Pieces of a datagram.
+    pub(crate) width: usize,
 }
 
 impl Shape {
-    /// Octets of a frame.
-    fn octets(&self) -> usize {
-        self.data.saturating_sub(1) * self.chunk + self.last
-    }
-
-    /// Pieces of a datagram.
-    #[inline]
-    pub(crate) fn width(&self) -> usize {
-        match (self.contiguous, self.pad) {
-            (true, _) => 1,
-            (false, 0) => 2,
-            (false, _) => 3,
-        }
-    }
-
     fn head_of(&self, index: usize) -> usize {
         match index {
             _ if index >= self.data => self.tail,
@@ -176,6 +165,7 @@ impl Shape {
             let payload = if self.contiguous { data + self.pad_of(index) } else { 0 };
             self.lead + self.head_of(index) + payload <= self.stride
         }) && self.count <= self.data + 1
+            && self.octets == self.data.saturating_sub(1) * self.chunk + self.last
     }
 }
 
@@ -188,6 +178,8 @@ pub(crate) struct Arena {
     shape: Shape,
     /// Whether the payload pieces point into the own frame.
     own: bool,
+    #[cfg(target_arch = "x86_64")]
+    has_avx: bool,
 }
 
 impl Arena {
@@ -199,10 +191,12 @@ impl Arena {
             table: Table(Vec::new()),
             shape: Shape::default(),
             own: false,
+            #[cfg(target_arch = "x86_64")]
+            has_avx: std::arch::is_x86_feature_detected!("avx"),
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn shape(&self) -> &Shape {
         &self.shape
     }
@@ -227,7 +221,7 @@ impl Arena {
     fn lay_table(&mut self) {
         let shape = self.shape;
         self.table.0.clear();
-        self.table.0.reserve(shape.count * shape.width());
+        self.table.0.reserve(shape.count * shape.width);
         for index in 0..shape.count {
             let head = shape.head_of(index);
             let (_, data) = shape.data_of(index);
@@ -238,18 +232,17 @@ impl Arena {
             if !shape.contiguous {
                 self.table.0.push(Piece { octets: data, ..Piece::EMPTY });
             }
-            if shape.width() == 3 {
+            if shape.width == 3 {
                 self.table.0.push(Piece { base: ZERO.as_ptr(), octets: shape.pad_of(index) });
             }
         }
     }
 
     /// The headers, to move counters on.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn heads(&mut self) -> Heads<'_> {
         let Shape { stride, lead, data, count, .. } = self.shape;
-        // SAFETY: the first header starts inside the block (or at its end when there are no slots).
-        let base = unsafe { self.slots.base.as_ptr().add(if count == 0 { 0 } else { lead }) };
+        let base = self.slots.base.as_ptr().wrapping_add(lead);
         Heads { base, stride, lead, data, count, slots: PhantomData }
     }
 
@@ -264,15 +257,15 @@ impl Arena {
     }
 
     /// Octets of the own frame.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn frame_octets(&self) -> usize {
         self.frame_octets
     }
 
     /// The pieces of all datagrams, filled from `frame`, whose length is the planned one.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn fill<'a>(&'a mut self, frame: &'a [u8]) -> &'a [IoSlice<'a>] {
-        assert!(frame.len() == self.shape.octets(), "a frame of another length than planned");
+        assert!(frame.len() == self.shape.octets, "a frame of another length than planned");
         self.own = false;
         // SAFETY: the length is the planned one.
         unsafe { self.put(frame.as_ptr()) };
@@ -281,23 +274,30 @@ impl Arena {
     }
 
     /// The pieces of all datagrams, filled from the own frame, whose length is the planned one.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn fill_own(&mut self) -> &[IoSlice<'_>] {
-        assert!(self.frame_octets == self.shape.octets(), "an own frame of another length than planned");
-        if self.shape.contiguous || !self.own {
-            // SAFETY: the own frame has the planned length and is not freed while its pieces are marked `own`.
-            unsafe { self.put(self.frame.base.as_ptr()) };
-            self.own = true;
+        assert!(self.frame_octets == self.shape.octets, "an own frame of another length than planned");
+        if !self.own {
+            self.put_own();
         }
         // SAFETY: every piece lies in the slots or in the own frame, which are borrowed for as long as the view.
         unsafe { self.table.view() }
     }
 
+    /// Out of line: the `gather` backend needs it once for each plan.
+    #[inline(never)]
+    fn put_own(&mut self) {
+        // SAFETY: the own frame has the planned length, as `fill_own` made sure.
+        unsafe { self.put(self.frame.base.as_ptr()) };
+        // Pieces that point into the own frame stay right until it moves or the plan changes; copies do not.
+        self.own = !self.shape.contiguous;
+    }
+
     /// Copies the payloads into their slots, or points the table at them.
     ///
     /// # Safety
-    /// `frame` is valid for reads of `shape.octets()` octets, outside the slots.
-    #[inline]
+    /// `frame` is valid for reads of `shape.octets` octets, outside the slots.
+    #[inline(always)]
     unsafe fn put(&mut self, frame: *const u8) {
         if self.shape.contiguous {
             // SAFETY: the caller's promise.
@@ -310,37 +310,84 @@ impl Arena {
 
     /// # Safety
     /// As for [`Arena::put`].
-    #[inline]
+    #[inline(never)]
     unsafe fn copy(&mut self, frame: *const u8) {
-        let Shape { stride, lead, head, last_head, chunk, last, data, .. } = self.shape;
-        if data == 0 {
-            return;
-        }
-        // SAFETY: `Shape::holds` puts every payload inside its slot; the frame holds what is read by the caller's
-        // promise, and lies outside the slots.
+        let Shape { lead, head, last_head, last, data, .. } = self.shape;
+        let Some(whole) = data.checked_sub(1) else { return };
+        // SAFETY: `Shape::holds` puts every payload inside its slot, a whole number of lines away from the next one.
+        // The frame holds what is read by the caller's promise, and lies outside the slots.
         unsafe {
-            let mut to = self.slots.base.as_ptr().add(lead + head);
-            let mut from = frame;
-            for _ in 1..data {
-                std::ptr::copy_nonoverlapping(from, to, chunk);
-                to = to.add(stride);
-                from = from.add(chunk);
+            let (from, to) = (frame, self.slots.base.as_ptr().add(lead + head));
+            #[cfg(target_arch = "x86_64")]
+            if self.has_avx {
+                copy_whole_avx(&self.shape, from, to);
+            } else {
+                copy_whole(&self.shape, from, to);
             }
-            std::ptr::copy_nonoverlapping(from, to.sub(head).add(last_head), last);
+            #[cfg(not(target_arch = "x86_64"))]
+            copy_whole(&self.shape, from, to);
+            let to = to.add(whole * self.shape.stride).sub(head).add(last_head);
+            std::ptr::copy_nonoverlapping(from.add(whole * self.shape.chunk), to, last);
         }
     }
 
     /// # Safety
     /// As for [`Arena::put`].
-    #[inline]
+    #[inline(always)]
     unsafe fn point(&mut self, frame: *const u8) {
         let Shape { chunk, data, .. } = self.shape;
-        let payloads = self.table.0.iter_mut().skip(1).step_by(self.shape.width());
-        for (index, piece) in payloads.take(data).enumerate() {
-            // SAFETY: inside the frame by the caller's promise.
-            piece.base = unsafe { frame.add(index * chunk) };
+        let width = self.shape.width;
+        let mut piece = self.table.0.as_mut_ptr().wrapping_add(1);
+        let mut payload = frame;
+        for _ in 0..data {
+            // SAFETY: the table has `width` pieces for each datagram, and the second is the payload.
+            unsafe { (*piece).base = payload };
+            (piece, payload) = (piece.wrapping_add(width), payload.wrapping_add(chunk));
         }
     }
+}
+
+/// Octets copied in one move.
+const MOVE: usize = 32;
+
+/// Copies every chunk but the last into its slot, in whole moves; up to 31 octets of the next chunk come to lie
+/// behind a datagram, in the padding of its slot.
+///
+/// # Safety
+/// `from` is valid for reads of `shape.octets` octets, and at `to` lie the payloads of `shape`, [`LINE`]-aligned and
+/// padded to whole lines; the two do not overlap.
+#[inline(always)]
+unsafe fn copy_whole(shape: &Shape, from: *const u8, to: *mut u8) {
+    let Shape { chunk, stride, data, last, .. } = *shape;
+    let moves = chunk.div_ceil(MOVE);
+    let surplus = moves * MOVE - chunk;
+    let whole = data - 1;
+    // So near the end of the frame that a surplus would be read from behind it.
+    let exact = surplus.saturating_sub(last).div_ceil(chunk).min(whole);
+    let (mut from, mut to) = (from, to);
+    for _ in exact..whole {
+        for at in 0..moves {
+            // SAFETY: the caller's promise; at least `surplus` octets of the frame follow this chunk.
+            unsafe { to.cast::<[u8; MOVE]>().add(at).write(from.cast::<[u8; MOVE]>().add(at).read()) };
+        }
+        (from, to) = (from.wrapping_add(chunk), to.wrapping_add(stride));
+    }
+    for _ in 0..exact {
+        // SAFETY: the caller's promise.
+        unsafe { std::ptr::copy_nonoverlapping(from, to, chunk) };
+        (from, to) = (from.wrapping_add(chunk), to.wrapping_add(stride));
+    }
+}
+
+/// [`copy_whole`] in 32-octet registers.
+///
+/// # Safety
+/// As for [`copy_whole`], and the processor has AVX.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx")]
+unsafe fn copy_whole_avx(shape: &Shape, from: *const u8, to: *mut u8) {
+    // SAFETY: the caller's promise.
+    unsafe { copy_whole(shape, from, to) };
 }
 
 /// The headers of the planned datagrams, one behind the other at a fixed stride.
@@ -356,33 +403,56 @@ pub struct Heads<'a> {
 
 impl Heads<'_> {
     /// Datagrams that carry data.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn data(&self) -> usize {
         self.data
     }
 
-    /// The field of `N` octets at offset `at` of every data header.
-    #[inline]
-    pub(crate) fn column<const N: usize>(&mut self, at: usize) -> Column<'_, N> {
+    /// Hands the field of `N` octets at offset `at` of every data header to `write`, with the datagram's index.
+    #[inline(always)]
+    pub(crate) fn each<const N: usize>(&mut self, at: usize, mut write: impl FnMut(usize, &mut [u8; N])) {
         self.check(at + N);
-        // SAFETY: one slot holds the field; without a datagram nothing is read from the column.
-        let next = if self.data == 0 { self.base } else { unsafe { self.base.add(at) } };
-        Column { next, stride: self.stride, left: self.data, heads: PhantomData }
+        let mut field = self.base.wrapping_add(at);
+        for index in 0..self.data {
+            // SAFETY: `check` keeps the field inside its slot, and there is a slot for every data datagram. The
+            // slots are borrowed exclusively, and a field is gone before the next one is made.
+            write(index, unsafe { &mut *field.cast() });
+            field = field.wrapping_add(self.stride);
+        }
+    }
+
+    /// Writes `value` at offset `at` of every data header.
+    #[inline(always)]
+    pub(crate) fn fill<const N: usize>(&mut self, at: usize, value: [u8; N]) {
+        self.check(at + N);
+        let mut field = self.base.wrapping_add(at);
+        for _ in 0..self.data / 4 {
+            for _ in 0..4 {
+                // SAFETY: as in `each`.
+                unsafe { field.cast::<[u8; N]>().write(value) };
+                field = field.wrapping_add(self.stride);
+            }
+        }
+        for _ in 0..self.data % 4 {
+            // SAFETY: as in `each`.
+            unsafe { field.cast::<[u8; N]>().write(value) };
+            field = field.wrapping_add(self.stride);
+        }
     }
 
     /// The field of `N` octets at offset `at` of the last data header.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn last<const N: usize>(&mut self, at: usize) -> Option<&mut [u8; N]> {
         self.field(self.data.checked_sub(1)?, at)
     }
 
     /// The field of `N` octets at offset `at` of the datagram behind the data.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn tail<const N: usize>(&mut self, at: usize) -> Option<&mut [u8; N]> {
         if self.count > self.data { self.field(self.data, at) } else { None }
     }
 
-    #[inline]
+    #[inline(always)]
     fn field<const N: usize>(&mut self, index: usize, at: usize) -> Option<&mut [u8; N]> {
         self.check(at + N);
         // SAFETY: `index` is less than `count` in both callers, `check` keeps the field inside the slot, and the
@@ -390,37 +460,9 @@ impl Heads<'_> {
         Some(unsafe { &mut *self.base.add(index * self.stride + at).cast() })
     }
 
-    #[inline]
+    #[inline(always)]
     fn check(&self, end: usize) {
-        assert!(self.count == 0 || self.lead + end <= self.stride, "a field outside its slot");
-    }
-}
-
-/// One field of every data header.
-pub(crate) struct Column<'a, const N: usize> {
-    next: *mut u8,
-    stride: usize,
-    left: usize,
-    heads: PhantomData<&'a mut [u8]>,
-}
-
-impl<'a, const N: usize> Iterator for Column<'a, N> {
-    type Item = &'a mut [u8; N];
-
-    #[inline]
-    fn next(&mut self) -> Option<&'a mut [u8; N]> {
-        self.left = self.left.checked_sub(1)?;
-        let at = self.next;
-        // The pointer past the last slot may lie outside the block; it is never read.
-        self.next = at.wrapping_add(self.stride);
-        // SAFETY: the field lies inside its slot (checked by `Heads::column`), slots do not overlap, and every one
-        // is given out once.
-        Some(unsafe { &mut *at.cast() })
-    }
-
-    #[inline]
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.left, Some(self.left))
+        assert!(self.lead + end <= self.stride, "a field outside its slot");
     }
 }
 

@@ -1,6 +1,7 @@
 //! Art-Net 4: ArtDmx over consecutive Port-Addresses, ArtSync and ArtPoll.
 
 use crate::arena::Heads;
+use crate::counters::{Counters, Cycle};
 use crate::packer::{Backend, Layout, Packer, Place};
 use std::net::SocketAddr;
 use wireproof_protocols::artnet::{IDENTIFIER, LEVELS_HEADER, PORT_ADDRESS_MAX, SLOTS_MAX, VERSION, opcode};
@@ -21,12 +22,13 @@ pub enum ArtNetNumbering {
 }
 
 impl ArtNetNumbering {
-    fn range(self) -> (u8, u8) {
-        match self {
+    fn cycle(self) -> Cycle {
+        let (first, last) = match self {
             ArtNetNumbering::OneTo255 => (1, 255),
             ArtNetNumbering::ZeroTo255 => (0, 255),
             ArtNetNumbering::Off => (0, 0),
-        }
+        };
+        Cycle { first, last }
     }
 }
 
@@ -76,7 +78,7 @@ impl ArtNetConfig {
             let limit = Value::Word("even, as ArtDmx lengths are");
             return Err(EncodeError { field: "slots", value: self.slots.into(), limit });
         }
-        let (first, last) = self.numbering.range();
+        let Cycle { first, last } = self.numbering.cycle();
         EncodeError::unless_within("first sequence", self.first_sequence.into(), first.into(), last.into())
     }
 }
@@ -88,8 +90,8 @@ pub type ArtNet = Packer<Controller>;
 #[derive(Clone, Debug)]
 pub struct Controller {
     config: ArtNetConfig,
-    /// Next number by Port-Address, counted from the first.
-    next: Vec<u8>,
+    /// By Port-Address, counted from the first.
+    counters: Counters,
 }
 
 impl Packer<Controller> {
@@ -108,7 +110,10 @@ impl Packer<Controller> {
     /// the dialect.
     pub fn with_backend(config: ArtNetConfig, backend: Backend) -> Result<Self, EncodeError> {
         config.check()?;
-        Ok(Packer::with(Controller { config, next: Vec::new() }, backend))
+        Ok(Packer::with(
+            Controller { counters: Counters::new(config.numbering.cycle(), config.first_sequence), config },
+            backend,
+        ))
     }
 
     /// An ArtSync of 14 octets to the configured address; nothing when there is none.
@@ -128,17 +133,6 @@ impl Packer<Controller> {
                 datagram.extend_from_slice(&[flags, priority]);
             });
         })
-    }
-}
-
-impl Controller {
-    /// Numbers every Port-Address by its own counter in the cycle `first..=last`.
-    #[inline]
-    fn number_each(&mut self, heads: &mut Heads<'_>, first: u8, last: u8) {
-        for (octet, next) in heads.column::<1>(SEQUENCE_AT).zip(&mut self.next) {
-            *octet = [*next];
-            *next = if *next >= last { first } else { *next + 1 };
-        }
     }
 }
 
@@ -172,18 +166,12 @@ impl Layout for Controller {
     }
 
     fn prepare(&mut self, data: usize) {
-        if data > self.next.len() {
-            self.next.resize(data, self.config.first_sequence);
-        }
+        self.counters.prepare(data);
     }
 
-    #[inline]
+    #[inline(always)]
     fn number(&mut self, heads: &mut Heads<'_>) {
-        match self.config.numbering {
-            ArtNetNumbering::OneTo255 => self.number_each(heads, 1, 255),
-            ArtNetNumbering::ZeroTo255 => self.number_each(heads, 0, 255),
-            ArtNetNumbering::Off => {}
-        }
+        self.counters.number(SEQUENCE_AT, heads);
     }
 }
 

@@ -133,13 +133,13 @@ impl Layout for Device {
         self.config.destination
     }
 
-    #[inline]
+    #[inline(always)]
     fn number(&mut self, heads: &mut Heads<'_>) {
         let sequence = self.next.to_be_bytes();
-        heads.column(SEQUENCE_AT).for_each(|field| *field = sequence);
+        heads.fill(SEQUENCE_AT, sequence);
         self.next = self.next.wrapping_add(1);
         if let Some(time) = self.time_us {
-            heads.column(TIME_AT).for_each(|field| *field = time.to_be_bytes());
+            heads.fill(TIME_AT, time.to_be_bytes());
         }
     }
 

@@ -1,6 +1,7 @@
 //! DDP (3waylabs): display data in chunks with push, in the numbering dialects met in the field.
 
 use crate::arena::Heads;
+use crate::counters::{Cycle, Round};
 use crate::packer::{Backend, Layout, Packer, Place, check_size};
 use std::net::SocketAddr;
 use wireproof_protocols::ddp::{
@@ -9,6 +10,8 @@ use wireproof_protocols::ddp::{
 use wireproof_protocols::time::SECOND;
 use wireproof_protocols::{Batch, EncodeError, Protocol, Timestamp};
 
+/// Octet of the sequence number.
+const SEQUENCE_AT: usize = 1;
 /// Seconds from 1900, where NTP counts from, to 1970.
 const NTP_EPOCH: i64 = 2_208_988_800;
 
@@ -28,19 +31,14 @@ pub enum DdpNumbering {
 }
 
 impl DdpNumbering {
-    fn first(self) -> u8 {
-        match self {
-            DdpNumbering::ZeroTo15 | DdpNumbering::Unused => 0,
-            _ => 1,
-        }
-    }
-
-    fn last(self) -> u8 {
-        match self {
-            DdpNumbering::Unused => 0,
-            DdpNumbering::OneTo16 => 16,
-            _ => 15,
-        }
+    fn cycle(self) -> Cycle {
+        let (first, last) = match self {
+            DdpNumbering::OneTo15 | DdpNumbering::PerFrame => (1, 15),
+            DdpNumbering::ZeroTo15 => (0, 15),
+            DdpNumbering::OneTo16 => (1, 16),
+            DdpNumbering::Unused => (0, 0),
+        };
+        Cycle { first, last }
     }
 }
 
@@ -100,7 +98,7 @@ impl DdpConfig {
         EncodeError::unless_within("chunk octets", self.chunk.into(), 1, u16::MAX.into())?;
         let header = if self.timecode.is_some() { HEADER_TIMED } else { HEADER };
         check_size(header as u64 + u64::from(self.chunk), self.destination.ip(), self.fragment)?;
-        let (first, last) = (self.numbering.first(), self.numbering.last());
+        let Cycle { first, last } = self.numbering.cycle();
         EncodeError::unless_within("first sequence", self.first_sequence.into(), first.into(), last.into())
     }
 }
@@ -112,7 +110,7 @@ pub type Ddp = Packer<Display>;
 #[derive(Clone, Debug)]
 pub struct Display {
     config: DdpConfig,
-    next: u8,
+    round: Round,
 }
 
 impl Packer<Display> {
@@ -131,7 +129,10 @@ impl Packer<Display> {
     /// dialect.
     pub fn with_backend(config: DdpConfig, backend: Backend) -> Result<Self, EncodeError> {
         config.check()?;
-        Ok(Packer::with(Display { next: config.first_sequence, config }, backend))
+        Ok(Packer::with(
+            Display { round: Round::new(config.numbering.cycle(), config.first_sequence), config },
+            backend,
+        ))
     }
 
     /// Sends the following frames somewhere else; the counter runs on.
@@ -172,17 +173,6 @@ impl Display {
     fn pushes(&self, place: &Place) -> bool {
         place.is_last() && self.config.push == DdpPush::Last
     }
-
-    /// Numbers the datagrams one by one in the cycle `first..=last`.
-    #[inline]
-    fn number_each(&mut self, heads: &mut Heads<'_>, first: u8, last: u8) {
-        let mut next = self.next;
-        for octet in heads.column::<1>(1) {
-            *octet = [next];
-            next = if next >= last { first } else { next + 1 };
-        }
-        self.next = next;
-    }
 }
 
 impl Layout for Display {
@@ -211,17 +201,12 @@ impl Layout for Display {
         self.config.destination
     }
 
-    #[inline]
+    #[inline(always)]
     fn number(&mut self, heads: &mut Heads<'_>) {
-        match self.config.numbering {
-            DdpNumbering::OneTo15 => self.number_each(heads, 1, 15),
-            DdpNumbering::ZeroTo15 => self.number_each(heads, 0, 15),
-            DdpNumbering::OneTo16 => self.number_each(heads, 1, 16),
-            DdpNumbering::PerFrame => {
-                heads.column::<1>(1).for_each(|octet| *octet = [self.next]);
-                self.next = if self.next >= 15 { 1 } else { self.next + 1 };
-            }
-            DdpNumbering::Unused => {}
+        if self.config.numbering == DdpNumbering::PerFrame {
+            heads.fill(SEQUENCE_AT, [self.round.take()]);
+        } else {
+            self.round.number_each(SEQUENCE_AT, heads);
         }
         if let Some(time) = self.timecode(self.config.push == DdpPush::Last)
             && let Some(field) = heads.last(HEADER)

@@ -7,6 +7,7 @@
 mod arena;
 mod artnet;
 mod bigpacket;
+mod counters;
 mod ddp;
 mod packer;
 mod registry;

@@ -13,6 +13,9 @@ const MTU: u64 = 1500;
 /// Most octets of UDP payload that IPv4 can carry.
 const UDP_MAX: u64 = 65_507;
 
+/// A length no frame has.
+const NO_PLAN: usize = usize::MAX;
+
 /// How the datagrams of a frame are held.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Backend {
@@ -131,8 +134,8 @@ pub struct Packer<L> {
     arena: Arena,
     destinations: Vec<SocketAddr>,
     aside: Aside,
-    /// Frame octets the plan is for; `None` when it has to be made anew.
-    planned: Option<usize>,
+    /// Frame octets the plan is for; [`NO_PLAN`] when it has to be made anew.
+    planned: usize,
     scratch: Vec<u8>,
 }
 
@@ -150,7 +153,7 @@ impl<L: Layout> Packer<L> {
             arena: Arena::new(),
             destinations: Vec::new(),
             aside: Aside { loose: Loose::new(), destinations: Vec::new() },
-            planned: None,
+            planned: NO_PLAN,
             scratch: Vec::new(),
         }
     }
@@ -162,7 +165,7 @@ impl<L: Layout> Packer<L> {
 
     /// Has the headers laid out anew before the next frame, because something in them changed.
     pub(crate) fn replan(&mut self) {
-        self.planned = None;
+        self.planned = NO_PLAN;
     }
 
     /// Datagrams outside the frames, made by `write`.
@@ -174,7 +177,7 @@ impl<L: Layout> Packer<L> {
 
     #[inline]
     fn plan(&mut self, octets: usize) -> Result<(), EncodeError> {
-        if self.planned == Some(octets) { Ok(()) } else { self.plan_anew(octets) }
+        if self.planned == octets { Ok(()) } else { self.plan_anew(octets) }
     }
 
     #[cold]
@@ -194,7 +197,7 @@ impl<L: Layout> Packer<L> {
             room.copy_from_slice(scratch);
             destinations.extend(destination);
         });
-        self.planned = Some(octets);
+        self.planned = octets;
         Ok(())
     }
 
@@ -210,7 +213,7 @@ impl<L: Layout> Packer<L> {
     fn shape(&mut self, octets: usize) -> Shape {
         let chunk = self.layout.chunk();
         let data = octets.div_ceil(chunk);
-        let mut shape = Shape { data, chunk, head: L::HEAD, last_head: L::HEAD, ..Shape::default() };
+        let mut shape = Shape { octets, data, chunk, head: L::HEAD, last_head: L::HEAD, ..Shape::default() };
         if data > 0 {
             shape.last = octets - (data - 1) * chunk;
             shape.pad = self.layout.pad(shape.last);
@@ -223,6 +226,7 @@ impl<L: Layout> Packer<L> {
             shape.count = data + usize::from(tail.is_some());
         }
         shape.contiguous = self.backend == Backend::Contiguous;
+        shape.width = if shape.contiguous { 1 } else { 2 + shape.pad };
         let head = L::HEAD.max(shape.last_head).max(shape.tail);
         if shape.contiguous {
             shape.lead = L::HEAD.next_multiple_of(LINE) - L::HEAD;
@@ -247,7 +251,7 @@ impl<L: Layout> Encoder for Packer<L> {
     #[inline]
     fn encode<'a>(&'a mut self, frame: &'a [u8]) -> Result<Batch<'a>, EncodeError> {
         self.plan(frame.len())?;
-        let width = self.arena.shape().width();
+        let width = self.arena.shape().width;
         if !frame.is_empty() {
             self.layout.number(&mut self.arena.heads());
         }
@@ -263,7 +267,7 @@ impl<L: Layout> Encoder for Packer<L> {
     fn encode_own(&mut self) -> Result<Batch<'_>, EncodeError> {
         let octets = self.arena.frame_octets();
         self.plan(octets)?;
-        let width = self.arena.shape().width();
+        let width = self.arena.shape().width;
         if octets > 0 {
             self.layout.number(&mut self.arena.heads());
         }

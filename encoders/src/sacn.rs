@@ -3,6 +3,7 @@
 mod packets;
 
 use crate::arena::Heads;
+use crate::counters::{Counters, Cycle};
 use crate::packer::{Aside, Backend, Layout, Packer, Place};
 use packets::{Data, Identity, name_field};
 use std::collections::BTreeMap;
@@ -37,6 +38,13 @@ pub enum SacnNumbering {
     PerUniverseSkippingZero,
     /// One counter over all universes, against 6.2.5.
     PerSource,
+}
+
+impl SacnNumbering {
+    fn cycle(self) -> Cycle {
+        let first = u8::from(self == SacnNumbering::PerUniverseSkippingZero);
+        Cycle { first, last: 255 }
+    }
 }
 
 /// What a sACN source is set to.
@@ -133,8 +141,8 @@ pub type Sacn = Packer<Source>;
 pub struct Source {
     config: SacnConfig,
     identity: Identity,
-    /// Next number by universe of the frame, counted from the first; start codes share it (6.2.5).
-    next: Vec<u8>,
+    /// By universe of the frame, counted from the first; start codes share them (6.2.5).
+    counters: Counters,
     /// Universes of the frame that data was sent on.
     sent: usize,
     /// Next number on universes outside the frame that data was sent on.
@@ -161,7 +169,7 @@ impl Packer<Source> {
         config.check()?;
         let source = Source {
             identity: Identity { cid: config.cid, name: name_field(&config.name)? },
-            next: Vec::new(),
+            counters: Counters::new(config.numbering.cycle(), config.first_sequence),
             sent: 0,
             others: BTreeMap::new(),
             next_sync: config.first_sequence,
@@ -269,19 +277,22 @@ impl Source {
     }
 
     fn take_sequence(&mut self, universe: u16) -> u8 {
+        let cycle = self.config.numbering.cycle();
         let index = usize::from(universe).checked_sub(self.config.first_universe.into());
-        let next = match index.filter(|index| *index < self.sent) {
-            Some(index) => &mut self.next[index],
-            None => self.others.entry(universe).or_insert(self.config.first_sequence),
+        let own = if let Some(index) = index.filter(|index| *index < self.sent) {
+            self.counters.take(index)
+        } else {
+            let next = self.others.entry(universe).or_insert(self.config.first_sequence);
+            let own = *next;
+            *next = cycle.after(own);
+            own
         };
-        let (next, skips) = match self.config.numbering {
-            SacnNumbering::PerUniverse => (next, false),
-            SacnNumbering::PerUniverseSkippingZero => (next, true),
-            SacnNumbering::PerSource => (&mut self.next_shared, false),
-        };
-        let sequence = *next;
-        *next = after(sequence, skips);
-        sequence
+        if self.config.numbering != SacnNumbering::PerSource {
+            return own;
+        }
+        let shared = self.next_shared;
+        self.next_shared = cycle.after(shared);
+        shared
     }
 
     /// Universes of the frame that are sent on for the first time take over the counters other start codes moved.
@@ -290,25 +301,11 @@ impl Source {
         for index in self.sent..data {
             let universe = self.config.first_universe + index as u16;
             if let Some(next) = self.others.remove(&universe) {
-                self.next[index] = next;
+                self.counters.set(index, next);
             }
         }
         self.sent = data;
     }
-
-    #[inline]
-    fn number_each(&mut self, heads: &mut Heads<'_>, skips: bool) {
-        for (octet, next) in heads.column(DATA_SEQUENCE_AT).zip(&mut self.next) {
-            *octet = [*next];
-            *next = after(*next, skips);
-        }
-    }
-}
-
-/// The number after this one: 0 after 255, or 1 where the source skips zero.
-#[inline]
-fn after(sequence: u8, skips_zero: bool) -> u8 {
-    if skips_zero && sequence == 255 { 1 } else { sequence.wrapping_add(1) }
 }
 
 impl Layout for Source {
@@ -336,25 +333,19 @@ impl Layout for Source {
     }
 
     fn prepare(&mut self, data: usize) {
-        if data > self.next.len() {
-            self.next.resize(data, self.config.first_sequence);
-        }
+        self.counters.prepare(data);
     }
 
-    #[inline]
+    #[inline(always)]
     fn number(&mut self, heads: &mut Heads<'_>) {
         if heads.data() > self.sent {
             self.take_over(heads.data());
         }
-        match self.config.numbering {
-            SacnNumbering::PerUniverse => self.number_each(heads, false),
-            SacnNumbering::PerUniverseSkippingZero => self.number_each(heads, true),
-            SacnNumbering::PerSource => {
-                for octet in heads.column(DATA_SEQUENCE_AT) {
-                    *octet = [self.next_shared];
-                    self.next_shared = after(self.next_shared, false);
-                }
-            }
+        if self.config.numbering == SacnNumbering::PerSource {
+            let cycle = self.config.numbering.cycle();
+            self.next_shared = cycle.number_each(self.next_shared, DATA_SEQUENCE_AT, heads);
+        } else {
+            self.counters.number(DATA_SEQUENCE_AT, heads);
         }
         if let Some(octet) = heads.tail(SYNC_SEQUENCE_AT) {
             *octet = [self.next_sync];

@@ -4,9 +4,11 @@
 //! `cargo bench -p wireproof --bench send [-- --blocks N]`
 //!
 //! CPU time of the sending thread, encoder included, in blocks of frames; the arms of a block are in seeded random
-//! order. The receiver never reads, so that its kernel drops what does not fit and the sender pays the same in every
-//! arm. The rows: a cable before which the sender's kernel has to cut (what most network cards are), a cable that
-//! takes messages whole (what a card with UDP segmentation is), and the loopback interface.
+//! order. At the other end of a cable everything is dropped on arrival, by its link address, because a virtual cable
+//! charges the work of the other end to the sender. The rows: a cable before which the sender's kernel has to cut (what
+//! most network cards are), one that takes messages whole (what a card with UDP segmentation is), and the loopback
+//! interface, where a socket that never reads drops what does not fit and the sender pays for that, too. The limit
+//! holds for the frame of 17 datagrams before a cable; the others are printed beside it.
 
 mod load;
 
@@ -37,6 +39,9 @@ const FRAME: usize = 8_640;
 const FRAMES: u64 = 200;
 const BLOCKS: usize = 60;
 const SEED: u64 = 1;
+/// Interface of the sender, and a link address that nobody has.
+const SENDER: &str = "wp-tx";
+const NOBODY: &str = "02:77:00:00:00:99";
 /// CPU of the sender.
 const CPU: usize = 0;
 
@@ -77,6 +82,20 @@ fn bench(blocks: usize) -> Outcome<ExitCode> {
     }
     let wire = Wire::new()?;
     let near = IpAddr::V4(NEAR);
+    // An address that the other end does not have: it drops what arrives before it looks any further.
+    ip(&[
+        "-n",
+        &wire.far,
+        "neigh",
+        "replace",
+        &NEAR.to_string(),
+        "lladdr",
+        NOBODY,
+        "nud",
+        "permanent",
+        "dev",
+        SENDER,
+    ])?;
     let mut failed = 0;
     for (name, namespace, address, segments) in [
         ("cable, cut by the sender's kernel", &wire.far, near, "1"),
@@ -84,12 +103,7 @@ fn bench(blocks: usize) -> Outcome<ExitCode> {
         ("loopback", &wire.near, Ipv4Addr::LOCALHOST.into(), ""),
     ] {
         if !segments.is_empty() {
-            let arguments = ["-n", namespace, "link", "set", "wp-tx", "gso_max_segs", segments];
-            let status = Command::new("ip").args(arguments).status()?;
-            if !status.success() {
-                say(format_args!("SKIPPED {name}: `ip link set gso_max_segs {segments}` failed"))?;
-                continue;
-            }
+            ip(&["-n", namespace, "link", "set", SENDER, "gso_max_segs", segments])?;
         }
         let mut sink = Role::start(&wire.near, "sink", &[address.to_string()])?;
         sink.line()?;
@@ -106,6 +120,11 @@ fn bench(blocks: usize) -> Outcome<ExitCode> {
         failed += status.code().unwrap_or(1);
     }
     Ok(ExitCode::from(u8::from(failed > 0)))
+}
+
+fn ip(arguments: &[&str]) -> Outcome<()> {
+    let status = Command::new("ip").args(arguments).status()?;
+    if status.success() { Ok(()) } else { Err(format!("ip {}: {status}", arguments.join(" ")).into()) }
 }
 
 /// A receiver that never reads.
@@ -178,7 +197,8 @@ fn arms(name: &str, address: IpAddr, blocks: usize) -> Outcome<ExitCode> {
         let mut frame = vec![0; FRAME];
         Pattern::Noise.fill(SEED, 0, &mut frame);
         let costs = costs(&mut arms, &mut frame, blocks)?;
-        failed += table(protocol, &arms, &costs)?;
+        let judged = protocol == Protocol::Sacn && !address.is_loopback();
+        failed += table(protocol, &arms, &costs, judged)?;
     }
     Ok(ExitCode::from(u8::from(failed > 0)))
 }
@@ -200,7 +220,7 @@ fn costs(arms: &mut [Arm], frame: &mut [u8], blocks: usize) -> Outcome<Vec<u64>>
     Ok(costs.iter().map(|costs| costs[costs.len() / 2]).collect())
 }
 
-fn table(protocol: Protocol, arms: &[Arm], costs: &[u64]) -> Outcome<u32> {
+fn table(protocol: Protocol, arms: &[Arm], costs: &[u64], judged: bool) -> Outcome<u32> {
     let ratio = |at: usize| costs[at] as f64 / costs[0].max(1) as f64;
     say(format_args!("{} ({} datagrams)", protocol.name(), arms[0].per_frame))?;
     for (at, (name, ..)) in ARMS.iter().enumerate() {
@@ -208,12 +228,15 @@ fn table(protocol: Protocol, arms: &[Arm], costs: &[u64]) -> Outcome<u32> {
         let note = if arms[at].is_fair() { "" } else { "  NOT COMPARABLE: not everything left in this way" };
         say(format_args!("  {name:<16}{us:>9.2}{:>8.2}{note}", ratio(at)))?;
     }
-    let holds = ratio(GSO) <= LIMIT && arms.iter().all(Arm::is_fair);
-    let word = if holds { "PASS" } else { "FAIL" };
-    say(format_args!("  {word}: GSO <= {LIMIT} x sendmmsg"))?;
     if let Segmentation::Refused(why) = arms[GSO].outlet.segmentation() {
         say(format_args!("  the kernel refuses to cut: {why}"))?;
     }
+    if !judged {
+        return Ok(0);
+    }
+    let holds = ratio(GSO) <= LIMIT && arms.iter().all(Arm::is_fair);
+    let word = if holds { "PASS" } else { "FAIL" };
+    say(format_args!("  {word}: GSO <= {LIMIT} x sendmmsg"))?;
     Ok(u32::from(!holds))
 }
 

@@ -124,7 +124,9 @@ pub(super) fn run(args: &ReplayArgs) -> Result<u8, Failure> {
         reader.join().map_err(|_| Failure::io("the capture cannot be read", "please report it"))??;
     }
     let sent = sockets.sent();
-    output::write(args.output.as_deref(), |out| report(args, &done, &sent, sockets.count(), out))?;
+    let source = args.file.display().to_string();
+    let account = Account { source, done: &done, sent: &sent, sockets: sockets.count() };
+    output::write(args.output.as_deref(), |out| account.write(&args.format, out))?;
     end(args, &done, &sent)
 }
 
@@ -139,64 +141,74 @@ fn check(args: &ReplayArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-fn report(
-    args: &ReplayArgs,
-    done: &Replayed,
-    sent: &Sent,
+/// Everything a replay has to tell.
+struct Account<'a> {
+    source: String,
+    done: &'a Replayed,
+    sent: &'a Sent,
     sockets: usize,
-    out: &mut dyn Write,
-) -> Result<(), Failure> {
-    let source = args.file.display().to_string();
-    if args.format == "json" {
-        let left_out = LeftOut { cut: done.cut, other_protocols: done.other, unmapped: done.unmapped };
-        let document = Document {
+}
+
+impl Account<'_> {
+    fn write(&self, format: &str, out: &mut dyn Write) -> Result<(), Failure> {
+        if format != "json" {
+            return self.table(out);
+        }
+        let text = serde_json::to_string_pretty(&self.document()).map_err(std::io::Error::from)?;
+        Ok(writeln!(out, "{text}")?)
+    }
+
+    fn document(&self) -> Document<'_> {
+        let (done, sent) = (self.done, self.sent);
+        Document {
             clock_steps: done.clock_steps,
             complete: !done.cut_short && done.failed.is_none(),
             datagrams: sent.datagrams,
             late_ns: done.lateness.into(),
-            left_out,
+            left_out: LeftOut { cut: done.cut, other_protocols: done.other, unmapped: done.unmapped },
             moved: done.moved,
             moved_ns: done.moved_ns,
             octets: sent.octets,
             rounds: done.rounds,
             schema: SCHEMA,
             send_errors: sent.failed,
-            sockets,
-            source: &source,
-        };
-        let text = serde_json::to_string_pretty(&document).map_err(std::io::Error::from)?;
-        return Ok(writeln!(out, "{text}")?);
+            sockets: self.sockets,
+            source: &self.source,
+        }
     }
-    writeln!(out, "replayed      {}", clean(&source))?;
-    writeln!(
-        out,
-        "sent          {} datagrams, {} octets, from {sockets} sockets",
-        sent.datagrams, sent.octets
-    )?;
-    if done.rounds > 1 {
-        writeln!(out, "rounds        {}", done.rounds)?;
+
+    fn table(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        let (done, sent, sockets) = (self.done, self.sent, self.sockets);
+        writeln!(out, "replayed      {}", clean(&self.source))?;
+        let plural = if sockets == 1 { "" } else { "s" };
+        let (datagrams, octets) = (sent.datagrams, sent.octets);
+        writeln!(out, "sent          {datagrams} datagrams, {octets} octets, from {sockets} socket{plural}")?;
+        if done.rounds > 1 {
+            writeln!(out, "rounds        {}", done.rounds)?;
+        }
+        self.left_out(out)?;
+        writeln!(out, "pacing error  {}", transmit::lateness(done.lateness))?;
+        if done.moved > 0 {
+            let (times, ms) = (done.moved, milliseconds(done.moved_ns));
+            writeln!(out, "held up       {times} times, {ms} ms in all: what followed was moved")?;
+        }
+        if done.clock_steps > 0 {
+            writeln!(out, "clock steps   {} in the file", done.clock_steps)?;
+        }
+        transmit::errors(sent, out)
     }
-    let left = [
-        (done.other, "of other protocols (--all)"),
-        (done.cut, "cut by the capture"),
-        (done.unmapped, "not named by --map"),
-    ];
-    for (count, why) in left.into_iter().filter(|(count, _)| *count > 0) {
-        writeln!(out, "left out      {count} {why}")?;
+
+    fn left_out(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        let reasons = [
+            (self.done.other, "of other protocols (--all)"),
+            (self.done.cut, "cut by the capture"),
+            (self.done.unmapped, "not named by --map"),
+        ];
+        for (count, why) in reasons.into_iter().filter(|(count, _)| *count > 0) {
+            writeln!(out, "left out      {count} {why}")?;
+        }
+        Ok(())
     }
-    writeln!(out, "pacing error  {}", transmit::lateness(done.lateness))?;
-    if done.moved > 0 {
-        writeln!(
-            out,
-            "held up       {} times, {} ms in all: what followed was moved",
-            done.moved,
-            milliseconds(done.moved_ns)
-        )?;
-    }
-    if done.clock_steps > 0 {
-        writeln!(out, "clock steps   {} in the file", done.clock_steps)?;
-    }
-    transmit::errors(sent, out)
 }
 
 /// The exit code, and what the user has to know.

@@ -9,6 +9,7 @@ pub(super) use choice::host;
 
 use super::failure::{self, Failure};
 use super::{output, say, transmit};
+use crate::live::sys_thread;
 use crate::outfile;
 use crate::send::clock::Monotonic;
 use crate::send::faults::Faults;
@@ -33,8 +34,9 @@ pub(super) fn run(args: &SendArgs) -> Result<u8, Failure> {
     let mut outlet = outlet(args, &choice)?;
     check_route(&outlet, biggest, args.fragment)?;
     if !args.quiet {
-        introduce(args, &choice, &outlet);
+        introduce(&choice, &outlet);
     }
+    sys_thread::apply(args.cpu, args.realtime).map_err(|error| Failure::io_line(&error))?;
     let mut faults = Faults::new(args.seed, args.fault.unwrap_or_default(), choice.follower);
     let stop = || interrupted.load(Ordering::Relaxed);
     let mut clock = Monotonic::for_this_thread();
@@ -121,7 +123,7 @@ fn check_route(outlet: &Outlet, biggest: usize, fragment: bool) -> Result<(), Fa
 }
 
 /// What is about to be sent, and where to.
-fn introduce(args: &SendArgs, choice: &Choice, outlet: &Outlet) {
+fn introduce(choice: &Choice, outlet: &Outlet) {
     let to = choice.setup.destination.map_or("its multicast groups".to_owned(), |to| to.to_string());
     let cid = match choice.protocol {
         Protocol::Sacn => format!(", CID {}", Notation(choice.setup.cid)),
@@ -133,12 +135,11 @@ fn introduce(args: &SendArgs, choice: &Choice, outlet: &Outlet) {
     if choice.own_port.is_some_and(|port| outlet.own_port().is_ok_and(|own| own != port)) {
         say("UDP port 6454 is in use here: Art-Net leaves from another one, which ARTNET-A10 notes");
     }
-    if args.no_gso || choice.setup.destination.is_none_or(|to: SocketAddr| to.ip().is_loopback()) {
-        return;
+    if *outlet.segmentation() != Segmentation::Off {
+        say(
+            "a capture on this host, or behind a virtual cable, may see messages uncut: --no-gso prevents that",
+        );
     }
-    say(
-        "a capture on this host sees messages before the kernel cuts them; --no-gso if it has to see datagrams",
-    );
 }
 
 impl From<EncodeError> for Failure {

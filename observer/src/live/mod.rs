@@ -17,6 +17,6 @@ pub mod ring;
 pub mod source;
 mod sys_packet;
 mod sys_socket;
-mod sys_thread;
+pub(crate) mod sys_thread;
 pub mod tap;
 pub mod udp;

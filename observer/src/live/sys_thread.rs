@@ -10,7 +10,7 @@ use std::io;
 /// # Errors
 /// What the operating system says; `PermissionDenied` wants CAP_SYS_NICE or a higher RLIMIT_RTPRIO.
 #[cfg(target_os = "linux")]
-pub(super) fn apply(cpu: Option<usize>, realtime: Option<u8>) -> io::Result<()> {
+pub(crate) fn apply(cpu: Option<usize>, realtime: Option<u8>) -> io::Result<()> {
     if let Some(cpu) = cpu {
         if cpu >= libc::CPU_SETSIZE as usize {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("there is no CPU {cpu}")));
@@ -45,7 +45,7 @@ pub(super) fn apply(cpu: Option<usize>, realtime: Option<u8>) -> io::Result<()> 
 /// # Errors
 /// `Unsupported` when anything is asked for.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn apply(cpu: Option<usize>, realtime: Option<u8>) -> io::Result<()> {
+pub(crate) fn apply(cpu: Option<usize>, realtime: Option<u8>) -> io::Result<()> {
     match (cpu, realtime) {
         (None, None) => Ok(()),
         _ => Err(io::Error::new(io::ErrorKind::Unsupported, "pinning and real-time priority need Linux")),

@@ -7,13 +7,14 @@ mod sockets;
 mod timeline;
 
 pub use mapping::{Mapping, Rule, Target};
-pub use read::{Part, WAITING, Which, read};
+pub use read::{Captured, Part, Portion, WAITING, Which, read};
 pub use sockets::{Exit, Sockets};
 pub use timeline::Timeline;
 
 use super::clock::Clock;
 use super::pace::{Errors, Lateness};
 use crossbeam_channel::Receiver;
+use std::net::SocketAddr;
 
 /// A delay beyond which what follows is moved instead of being made up for, ns.
 pub const HOLD_UP_NS: u64 = 20_000_000;
@@ -54,50 +55,72 @@ pub fn replay(
     exit: &mut dyn Exit,
     stop: &dyn Fn() -> bool,
 ) -> Replayed {
-    let mut done = Replayed::default();
-    let mut errors = Errors::new();
+    let mut run =
+        Run { mapping, timeline, clock, exit, stop, errors: Errors::new(), done: Replayed::default() };
     for part in parts {
-        match part {
-            Part::Round => {
-                done.rounds += 1;
-                timeline.begin_again();
-            }
-            Part::LeftOut { cut, other } => {
-                done.cut += cut;
-                done.other += other;
-            }
-            Part::Failed(text) => done.failed = Some(text),
-            Part::Datagrams(datagrams) => {
-                for d in datagrams.iter() {
-                    let Some(to) = mapping.target(d.destination) else {
-                        done.unmapped += 1;
-                        continue;
-                    };
-                    let due = timeline.due_ns(d.at, clock.now_ns());
-                    let now = clock.wait(due, stop);
-                    if stop() {
-                        break;
-                    }
-                    let late = now.saturating_sub(due);
-                    if late > HOLD_UP_NS {
-                        timeline.move_by(late);
-                        done.moved += 1;
-                        done.moved_ns += late;
-                    }
-                    errors.add(late);
-                    exit.send(d.source, to, d.payload);
-                    done.datagrams += 1;
-                }
-            }
-        }
+        run.part(part);
         if stop() {
-            done.cut_short = true;
+            run.done.cut_short = true;
             break;
         }
     }
-    done.clock_steps = timeline.clock_steps();
-    done.lateness = errors.lateness();
-    done
+    run.done.clock_steps = run.timeline.clock_steps();
+    run.done.lateness = run.errors.lateness();
+    run.done
+}
+
+struct Run<'a> {
+    mapping: &'a Mapping,
+    timeline: &'a mut Timeline,
+    clock: &'a mut dyn Clock,
+    exit: &'a mut dyn Exit,
+    stop: &'a dyn Fn() -> bool,
+    errors: Errors,
+    done: Replayed,
+}
+
+impl Run<'_> {
+    fn part(&mut self, part: Part) {
+        match part {
+            Part::Round => {
+                self.done.rounds += 1;
+                self.timeline.begin_again();
+            }
+            Part::LeftOut { cut, other } => {
+                self.done.cut += cut;
+                self.done.other += other;
+            }
+            Part::Failed(text) => self.done.failed = Some(text),
+            Part::Datagrams(portion) => {
+                for d in portion.iter() {
+                    match self.mapping.target(d.destination) {
+                        Some(to) => self.datagram(&d, to),
+                        None => self.done.unmapped += 1,
+                    }
+                    if (self.stop)() {
+                        break;
+                    }
+                }
+            }
+        }
+    }
+
+    fn datagram(&mut self, d: &Captured<'_>, to: SocketAddr) {
+        let due = self.timeline.due_ns(d.at, self.clock.now_ns());
+        let now = self.clock.wait(due, self.stop);
+        if (self.stop)() {
+            return;
+        }
+        let late = now.saturating_sub(due);
+        if late > HOLD_UP_NS {
+            self.timeline.move_by(late);
+            self.done.moved += 1;
+            self.done.moved_ns += late;
+        }
+        self.errors.add(late);
+        self.exit.send(d.source, to, d.payload);
+        self.done.datagrams += 1;
+    }
 }
 
 #[cfg(test)]

@@ -315,10 +315,7 @@ impl Flow {
                 keep(&mut self.cold.syncs, pdu.sync);
             }
         }
-        // A goodbye carries no levels, and says nothing about what the stream carries.
-        if !pdu.marks.has(Marks::TERMINATED) {
-            self.octets = (self.octets.0.min(pdu.data_length), self.octets.1.max(pdu.data_length));
-        }
+        self.octets = (self.octets.0.min(pdu.data_length), self.octets.1.max(pdu.data_length));
         self.levels += u64::from(pdu.start_code == 0 && pdu.marks.has(Marks::DATA));
         self.last_priority = pdu.priority;
         self.last_preview = pdu.marks.has(Marks::PREVIEW);

@@ -43,7 +43,7 @@ Without --to or --multicast everything goes to 127.0.0.1: nothing reaches a netw
 leave at absolute deadlines; a sender that is late by a period or more skips whole periods and counts them, and never
 makes up for them in a burst. What leaves is PASS in `observe` and `analyze`: at 40 Hz by default where DMX lines may
 follow (sACN, Art-Net), at 60 Hz elsewhere. A DMX line carries 510 slots 44 times a second, or 375 slots 60 times:
-more is sent when asked for, and TIME-RATE warns of it. sACN ends every stream with three goodbyes, also after
+more is sent when asked for, and TIME-RATE may warn of it. sACN ends every stream with three goodbyes, also after
 Ctrl-C, which `analyze` notes as STREAM-ENDED (info), and announces its universes when it multicasts. Art-Net
 leaves from port 6454 as prescribed, except towards this host.
 
@@ -125,6 +125,13 @@ pub(in crate::cli) struct SendArgs {
     /// Hand every datagram to the kernel by itself instead of letting it cut larger messages
     #[arg(long)]
     pub(super) no_gso: bool,
+    /// Keep the sending thread on this CPU
+    #[arg(long, value_name = "N")]
+    pub(super) cpu: Option<usize>,
+    /// Send under SCHED_FIFO: a busy host delays frames less
+    #[arg(long, value_name = "PRIORITY", num_args = 0..=1, default_missing_value = "20",
+          value_parser = clap::value_parser!(u8).range(1..=99))]
+    pub(super) realtime: Option<u8>,
     /// Seed of noise and faults
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(super) seed: u64,

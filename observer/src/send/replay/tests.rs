@@ -1,11 +1,9 @@
 //! Replays in memory: a simulated clock, and an exit that writes down what leaves and when.
 
-use super::read::Portion;
 use super::*;
 use crate::send::clock::simulated::Simulated;
 use std::cell::Cell;
 use std::io::Write;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::thread;
 use wireproof_fixture::{cases, write_pcap};

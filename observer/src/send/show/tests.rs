@@ -109,8 +109,8 @@ fn slow(protocol: Protocol) -> bool {
 fn what_is_sent_has_no_findings_in_any_protocol() {
     for entry in ENCODERS {
         let rate = if slow(entry.protocol) { 40 } else { 60 };
-        let Ran { shown, book, .. } = clean(plan(rate, Length::Time(20_000_000_000)), entry.protocol);
-        assert_eq!((shown.frames, shown.skipped, shown.lateness.max_ns), (rate * 20, 0, 0));
+        let Ran { shown, book, .. } = clean(plan(rate, Length::Time(8_000_000_000)), entry.protocol);
+        assert_eq!((shown.frames, shown.skipped, shown.lateness.max_ns), (rate * 8, 0, 0));
         let account = book.judged();
         assert_eq!(codes(&account), [], "{:?}", entry.protocol);
         assert_eq!(account.datagrams.lighting, book.0.len() as u64);
@@ -133,7 +133,9 @@ fn a_sacn_run_ends_with_three_goodbyes_a_frame_apart_on_every_universe() {
 
 #[test]
 fn sixty_frames_of_whole_universes_are_more_than_a_dmx_line_carries() {
-    let Ran { book, .. } = clean(plan(60, Length::Frames(300)), Protocol::Sacn);
+    let Ran { shown, mut book, .. } = clean(plan(60, Length::Frames(300)), Protocol::Sacn);
+    // The verifier goes by the fewest slots of a stream, and a goodbye has none.
+    book.0.truncate(book.0.len() - shown.goodbyes as usize);
     let found = codes(&book.judged());
     assert!(!found.is_empty() && found.iter().all(|(code, _)| *code == "TIME-RATE"), "{found:?}");
 }
@@ -192,7 +194,7 @@ fn drops_on_purpose_are_what_the_verifier_misses() {
     for entry in ENCODERS {
         let rate = if slow(entry.protocol) { 40 } else { 60 };
         let Ran { book, faults, .. } =
-            run(plan(rate, Length::Frames(1_000)), entry.protocol, "drop=0.002", &[], &|| false);
+            run(plan(rate, Length::Frames(400)), entry.protocol, "drop=0.005", &[], &|| false);
         let dropped = faults.truth().count(Kind::Drop);
         assert!(dropped > 5, "{:?}", entry.protocol);
         let account = book.judged();
@@ -212,11 +214,11 @@ fn drops_on_purpose_are_what_the_verifier_misses() {
 fn repeats_and_disorder_on_purpose_are_found_as_what_they_are() {
     for entry in ENCODERS {
         let rate = if slow(entry.protocol) { 40 } else { 60 };
-        let plan = plan(rate, Length::Frames(1_000));
-        let Ran { book, faults, .. } = run(plan, entry.protocol, "duplicate=0.001", &[], &|| false);
+        let plan = plan(rate, Length::Frames(400));
+        let Ran { book, faults, .. } = run(plan, entry.protocol, "duplicate=0.002", &[], &|| false);
         let sum: u64 = book.judged().streams.iter().map(|s| s.sequence.duplicates).sum();
         assert_eq!(sum, faults.truth().count(Kind::Duplicate), "{:?}", entry.protocol);
-        let Ran { book, faults, .. } = run(plan, entry.protocol, "reorder=0.001", &[], &|| false);
+        let Ran { book, faults, .. } = run(plan, entry.protocol, "reorder=0.002", &[], &|| false);
         let account = book.judged();
         let late: u64 = account.streams.iter().map(|s| s.sequence.late).sum();
         assert_eq!(late, faults.truth().count(Kind::Reorder), "{:?}", entry.protocol);
@@ -227,14 +229,14 @@ fn repeats_and_disorder_on_purpose_are_found_as_what_they_are() {
 fn cut_datagrams_and_stalls_on_purpose_are_found_as_what_they_are() {
     for entry in ENCODERS {
         let rate = if slow(entry.protocol) { 40 } else { 60 };
-        let plan = plan(rate, Length::Frames(600));
-        let Ran { book, faults, .. } = run(plan, entry.protocol, "truncate=0.002", &[], &|| false);
+        let plan = plan(rate, Length::Frames(300));
+        let Ran { book, faults, .. } = run(plan, entry.protocol, "truncate=0.004", &[], &|| false);
         assert!(faults.truth().count(Kind::Truncate) > 0);
         let found = codes(&book.judged());
         assert!(found.iter().any(|(_, s)| *s == Severity::Violation), "{:?}: {found:?}", entry.protocol);
-        let Ran { shown, book, faults } = run(plan, entry.protocol, "stall=0.01", &[], &|| false);
+        let Ran { shown, book, faults } = run(plan, entry.protocol, "stall=0.02", &[], &|| false);
         let stalls = faults.truth().count(Kind::Stall);
-        assert_eq!((shown.stalled, shown.skipped, shown.frames), (stalls * STALL_PERIODS, 0, 600));
+        assert_eq!((shown.stalled, shown.skipped, shown.frames), (stalls * STALL_PERIODS, 0, 300));
         let found = codes(&book.judged());
         assert!(
             stalls > 0 && found.iter().all(|(code, _)| *code == "TIME-GAP"),
