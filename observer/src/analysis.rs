@@ -64,7 +64,10 @@ fn feed(verifier: &mut Verifier, item: Item<'_>, base: u64, tape: &mut Option<Ta
             verifier.on_clock_step(by);
             tape.iter_mut().for_each(|tape| tape.clock_step(by));
         }
-        (Item::Taped(event), _) => replay(verifier, event, counted),
+        (Item::Taped(event), tape) => {
+            tape.iter_mut().for_each(Taping::refuse);
+            replay(verifier, event, counted);
+        }
     }
 }
 

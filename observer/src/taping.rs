@@ -18,6 +18,7 @@ pub struct Taping {
     slots: Vec<u8>,
     file: TapeFile,
     failed: Option<io::Error>,
+    refused: bool,
 }
 
 impl Taping {
@@ -27,7 +28,7 @@ impl Taping {
     /// What the file system says.
     pub fn create(path: &Path) -> io::Result<Taping> {
         let file = TapeFile::create(path)?;
-        Ok(Taping { encoder: Encoder::default(), slots: Vec::new(), file, failed: None })
+        Ok(Taping { encoder: Encoder::default(), slots: Vec::new(), file, failed: None, refused: false })
     }
 
     /// Lets the verifier take a datagram and keeps what it made of it.
@@ -43,6 +44,16 @@ impl Taping {
         if self.slots.len() >= GATHERED {
             self.write();
         }
+    }
+
+    /// An event of another tape came by. It holds no octets, so that its record cannot be made again.
+    pub fn refuse(&mut self) {
+        self.refused = true;
+    }
+
+    /// True when events of another tape came by, which are missing on this one.
+    pub fn has_refused(&self) -> bool {
+        self.refused
     }
 
     /// A packet without a datagram.

@@ -325,7 +325,8 @@ fn a_tape_is_refused_where_packets_are_needed_and_where_it_would_replace_a_file(
     let capture = planted(dir.path(), LOST);
     outcome(wireproof(dir.path()).arg("analyze").arg(&capture).args(["--tape", "a.tape"]));
     let name = capture.to_str().unwrap();
-    let refused: [(&[&str], i32, &str); 6] = [
+    let refused: [(&[&str], i32, &str); 7] = [
+        (&["analyze", "a.tape", "--tape", "b.tape"], 2, "holds no octets"),
         (&["slice", "a.tape", "--finding", "f0001", "-o", "x.pcapng"], 6, "is a tape"),
         (&["analyze", name, "--tape", name], 2, "input and output at once"),
         (&["analyze", name, "--tape", "x", "-o", "x"], 2, "--tape and -o"),

@@ -18,7 +18,10 @@ use std::path::{Path, PathBuf};
 fn samples(test: &str) -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/golden/rings");
     if !folder.join("expected.json").exists() {
-        eprintln!("SKIPPED {test}: ../shared is absent");
+        let _ = std::io::Write::write_fmt(
+            &mut std::io::stderr(),
+            format_args!("SKIPPED {test}: ../shared is absent\n"),
+        );
         return None;
     }
     Some(folder)

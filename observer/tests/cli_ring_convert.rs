@@ -19,7 +19,10 @@ fn ring(name: &str) -> Option<String> {
     if path.is_file() {
         return Some(path.display().to_string());
     }
-    println!("SKIPPED: {} is not there", path.display());
+    let _ = std::io::Write::write_fmt(
+        &mut std::io::stderr(),
+        format_args!("SKIPPED: {} is not there\n", path.display()),
+    );
     None
 }
 

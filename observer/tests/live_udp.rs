@@ -288,7 +288,10 @@ fn a_buffer_smaller_than_asked_for_is_said() {
 #[test]
 fn ipv6_datagrams_are_seen_with_their_addresses() {
     if !has_ipv6() {
-        eprintln!("SKIPPED ipv6_datagrams_are_seen_with_their_addresses: no IPv6 on loopback");
+        let _ = std::io::Write::write_fmt(
+            &mut std::io::stderr(),
+            format_args!("SKIPPED ipv6_datagrams_are_seen_with_their_addresses: no IPv6 on loopback\n"),
+        );
         return;
     }
     let mut source = UdpSource::open(&options(&[any_port(Ipv6Addr::UNSPECIFIED)])).unwrap();
@@ -351,7 +354,12 @@ fn stamps_do_not_step_back_while_two_sockets_receive() {
 fn more_than_a_round_is_handed_over_without_loss() {
     let (mut source, to) = small(16 << 20);
     if source.info().buffer_bytes.1 < 8 << 20 {
-        eprintln!("SKIPPED more_than_a_round_is_handed_over_without_loss: the receive buffer is too small");
+        let _ = std::io::Write::write_fmt(
+            &mut std::io::stderr(),
+            format_args!(
+                "SKIPPED more_than_a_round_is_handed_over_without_loss: the receive buffer is too small\n"
+            ),
+        );
         return;
     }
     let from = sender(LOOPBACK);
@@ -410,7 +418,10 @@ fn the_default_list_opens_every_protocol_port() {
             source.counters().unwrap();
         }
         Err(UdpError::PortInUse { address }) => {
-            eprintln!("SKIPPED the_default_list_opens_every_protocol_port: {address} is in use");
+            let _ = std::io::Write::write_fmt(
+                &mut std::io::stderr(),
+                format_args!("SKIPPED the_default_list_opens_every_protocol_port: {address} is in use\n"),
+            );
         }
         Err(e) => panic!("{e}"),
     }
@@ -421,14 +432,24 @@ fn sixty_four_joins_take_four_sockets_and_leave_nothing_behind() {
     let groups: Vec<_> = (1..=64).map(|n| Ipv4Addr::new(239, 255, 77, n)).collect();
     let limit = std::fs::read_to_string("/proc/sys/net/ipv4/igmp_max_memberships").unwrap_or_default();
     if limit.trim() != "20" || members(77).is_none() {
-        eprintln!("SKIPPED sixty_four_joins_take_four_sockets_and_leave_nothing_behind: limit is {limit:?}");
+        let _ = std::io::Write::write_fmt(
+            &mut std::io::stderr(),
+            format_args!(
+                "SKIPPED sixty_four_joins_take_four_sockets_and_leave_nothing_behind: limit is {limit:?}\n"
+            ),
+        );
         return;
     }
     eventually(|| members(77) == Some(0));
     for closes in [true, false] {
         let (source, _) = match with_groups(&groups) {
             Err(e @ UdpError::Join { .. }) => {
-                eprintln!("SKIPPED sixty_four_joins_take_four_sockets_and_leave_nothing_behind: {e}");
+                let _ = std::io::Write::write_fmt(
+                    &mut std::io::stderr(),
+                    format_args!(
+                        "SKIPPED sixty_four_joins_take_four_sockets_and_leave_nothing_behind: {e}\n"
+                    ),
+                );
                 return;
             }
             other => other.unwrap(),
@@ -453,7 +474,10 @@ fn with_shards_every_unicast_multicast_and_broadcast_is_seen_once() {
     let groups: Vec<_> = (1..=41).map(|n| Ipv4Addr::new(239, 255, 78, n)).collect();
     let (mut source, port) = match with_groups(&groups) {
         Err(e @ UdpError::Join { .. }) => {
-            eprintln!("SKIPPED with_shards_every_unicast_multicast_and_broadcast_is_seen_once: {e}");
+            let _ = std::io::Write::write_fmt(
+                &mut std::io::stderr(),
+                format_args!("SKIPPED with_shards_every_unicast_multicast_and_broadcast_is_seen_once: {e}\n"),
+            );
             return;
         }
         other => other.unwrap(),
@@ -464,7 +488,12 @@ fn with_shards_every_unicast_multicast_and_broadcast_is_seen_once() {
     for (n, ip) in [LOOPBACK, broadcast].iter().chain(&groups).chain(&[LOOPBACK]).enumerate() {
         let to = SocketAddr::from((*ip, port));
         if let Err(e) = from.send_to(&[n as u8], to) {
-            eprintln!("SKIPPED with_shards_every_unicast_multicast_and_broadcast_is_seen_once: {to}: {e}");
+            let _ = std::io::Write::write_fmt(
+                &mut std::io::stderr(),
+                format_args!(
+                    "SKIPPED with_shards_every_unicast_multicast_and_broadcast_is_seen_once: {to}: {e}\n"
+                ),
+            );
             return;
         }
         wanted.push((n as u8, to));
@@ -484,7 +513,10 @@ fn what_another_socket_has_joined_is_not_seen() {
     let from = multicast_sender();
     let joined = other.join_multicast_v4(&group, &LOOPBACK);
     if let Err(e) = joined.and_then(|()| from.send_to(&[1], (group, port))) {
-        eprintln!("SKIPPED what_another_socket_has_joined_is_not_seen: {e}");
+        let _ = std::io::Write::write_fmt(
+            &mut std::io::stderr(),
+            format_args!("SKIPPED what_another_socket_has_joined_is_not_seen: {e}\n"),
+        );
         return;
     }
     let to = SocketAddr::from((LOOPBACK, port));
@@ -509,7 +541,10 @@ fn ipv6_universes_are_joined_and_left() {
     let any = SocketAddr::from((Ipv6Addr::UNSPECIFIED, 5568));
     let opened = UdpSource::open(&UdpOptions { joins, ..options(&[any]) });
     let Ok(source) = opened else {
-        eprintln!("SKIPPED ipv6_universes_are_joined_and_left: {}", opened.err().unwrap());
+        let _ = std::io::Write::write_fmt(
+            &mut std::io::stderr(),
+            format_args!("SKIPPED ipv6_universes_are_joined_and_left: {}\n", opened.err().unwrap()),
+        );
         return;
     };
     let budget = source.join_budget().unwrap();

@@ -30,7 +30,10 @@ fn golden() -> Option<PathBuf> {
     if folder.is_dir() {
         return Some(folder);
     }
-    println!("SKIPPED: {} is not there", folder.display());
+    let _ = std::io::Write::write_fmt(
+        &mut std::io::stderr(),
+        format_args!("SKIPPED: {} is not there\n", folder.display()),
+    );
     None
 }
 
@@ -262,12 +265,21 @@ fn checked(files: &[(String, Vec<u8>)]) -> Option<Value> {
     let python = std::env::var("WIREPROOF_PYTHON").unwrap_or_else(|_| "python3".into());
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/check_perfetto.py");
     let Ok(output) = Command::new(&python).arg(script).args(paths).output() else {
-        println!("SKIPPED: {python} does not run");
+        let _ = std::io::Write::write_fmt(
+            &mut std::io::stderr(),
+            format_args!("SKIPPED: {python} does not run\n"),
+        );
         return None;
     };
     let said = String::from_utf8_lossy(&output.stderr);
     if output.status.code() == Some(77) {
-        println!("SKIPPED: {python} has no perfetto schema ({}): pip install perfetto protobuf", said.trim());
+        let _ = std::io::Write::write_fmt(
+            &mut std::io::stderr(),
+            format_args!(
+                "SKIPPED: {python} has no perfetto schema ({}): pip install perfetto protobuf\n",
+                said.trim()
+            ),
+        );
         return None;
     }
     assert!(output.status.success(), "{said}");

@@ -16,7 +16,10 @@ fn samples(test: &str) -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/golden/rings");
     let present = folder.join("expected.json").exists();
     if !present {
-        eprintln!("SKIPPED {test}: ../shared is absent");
+        let _ = std::io::Write::write_fmt(
+            &mut std::io::stderr(),
+            format_args!("SKIPPED {test}: ../shared is absent\n"),
+        );
     }
     present.then_some(folder)
 }

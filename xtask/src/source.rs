@@ -19,6 +19,8 @@ const UNSAFE_ALLOWED: &[&str] = &[
 ];
 /// The keyword, spelled so that this file passes its own check.
 const KEYWORD: &str = concat!("un", "safe");
+/// What a test prints that the harness keeps to itself, spelled so that this file passes its own check.
+const KEPT: &str = concat!("println!(\"", "SKIPPED");
 /// First folders of paths that exist on one machine only, spelled so that this file passes its own check.
 const MACHINE: &[&str] = &["work", "home", "root"];
 
@@ -56,6 +58,9 @@ fn rust(path: &str, text: &str) -> Vec<String> {
     let number = text.lines().position(has_unsafe);
     if let Some(number) = number.filter(|_| !UNSAFE_ALLOWED.contains(&path)) {
         problems.push(format!("{path}:{}: the unsafe keyword is allowed in listed files only", number + 1));
+    }
+    if let Some(number) = text.lines().position(|line| line.contains(KEPT)) {
+        problems.push(format!("{path}:{}: the test harness keeps this line, write it to stderr()", number + 1));
     }
     problems
 }
@@ -117,6 +122,12 @@ mod tests {
         let expected = ["docs/adr/0009-x.md: 31 lines, a decision record has 30 at most"];
         assert_eq!(found("docs/adr/0009-x.md", &text), expected);
         assert_eq!(found("docs/long.md", &text), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_skip_that_nobody_would_see_is_found() {
+        let text = format!("//! x\n    {KEPT} x: no\");\n");
+        assert_eq!(found("a.rs", &text), ["a.rs:2: the test harness keeps this line, write it to stderr()"]);
     }
 
     #[test]

@@ -19,6 +19,7 @@ pub(super) fn run(args: &AnalyzeArgs) -> Result<u8, Failure> {
     let options = Options { rig, strict: settings.strict, ..Options::default() };
     let mut tape = args.tape.as_deref().map(start).transpose()?;
     let (read, account) = analysis::analyze_taping(&args.files, options, &mut tape)?;
+    let retaped = tape.as_ref().is_some_and(Taping::has_refused);
     let taped = tape.map(|tape| tape.finish(read.timestamps == "file-us"));
     if let (0, Some(damage)) = (read.packets, &read.damaged) {
         let what = format!("nothing could be read of {}, {damage}", read.name);
@@ -28,6 +29,10 @@ pub(super) fn run(args: &AnalyzeArgs) -> Result<u8, Failure> {
     report::write(&args.report, &settings, &mut summary)?;
     if let Some(damage) = &summary.source.damaged {
         say(&format!("{} is damaged, everything before it was judged: {damage}", summary.source.name));
+    }
+    if let (true, Some(path)) = (retaped, &args.tape) {
+        let what = format!("{} lacks what was read from a tape, which holds no octets", path.display());
+        return Err(Failure::usage(&what, "give --tape with captures only, and copy tapes as files"));
     }
     if let (Some(Err(error)), Some(path)) = (taped, &args.tape) {
         let what = format!(

@@ -107,7 +107,12 @@ mod tests {
     #[test]
     fn the_loopback_interface_is_listed_as_such() {
         let Some(interface) = list().into_iter().find(|interface| interface.loopback) else {
-            eprintln!("SKIPPED the_loopback_interface_is_listed_as_such: there is no loopback interface");
+            let _ = std::io::Write::write_fmt(
+                &mut std::io::stderr(),
+                format_args!(
+                    "SKIPPED the_loopback_interface_is_listed_as_such: there is no loopback interface\n"
+                ),
+            );
             return;
         };
         assert!(interface.index > 0);

@@ -251,7 +251,10 @@ mod tests {
         match send_segmented(sender.as_fd(), &parts, 6) {
             Ok(sent) => assert_eq!(sent, 14),
             Err(error) => {
-                eprintln!("SKIPPED the_kernel_cuts_a_message_into_segments: {error}");
+                let _ = std::io::Write::write_fmt(
+                    &mut std::io::stderr(),
+                    format_args!("SKIPPED the_kernel_cuts_a_message_into_segments: {error}\n"),
+                );
                 return;
             }
         }

@@ -43,7 +43,10 @@ pub(crate) fn undisturbed(test: &str, ipv6: bool, body: impl Fn(&Bench) -> bool)
             return;
         }
     }
-    println!("SKIPPED {test}: the host held the sender up each time");
+    let _ = std::io::Write::write_fmt(
+        &mut std::io::stderr(),
+        format_args!("SKIPPED {test}: the host held the sender up each time\n"),
+    );
 }
 
 static BENCHES: AtomicU32 = AtomicU32::new(0);
@@ -68,7 +71,10 @@ impl Bench {
         match bench.cable(ipv6) {
             Ok(()) => Some(bench),
             Err(why) => {
-                println!("SKIPPED {test}: {why}");
+                let _ = std::io::Write::write_fmt(
+                    &mut std::io::stderr(),
+                    format_args!("SKIPPED {test}: {why}\n"),
+                );
                 None
             }
         }

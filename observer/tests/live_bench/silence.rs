@@ -116,7 +116,10 @@ fn as_nobody(bench: &Bench, test: &str) -> Option<std::process::Command> {
     };
     let able = command().arg("--version").output().is_ok_and(|output| output.status.success());
     if !able {
-        println!("SKIPPED {test}: nobody cannot run {WIREPROOF}");
+        let _ = std::io::Write::write_fmt(
+            &mut std::io::stderr(),
+            format_args!("SKIPPED {test}: nobody cannot run {WIREPROOF}\n"),
+        );
     }
     able.then(command)
 }

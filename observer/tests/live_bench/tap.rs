@@ -30,7 +30,10 @@ fn what_the_tap_saw_and_the_sockets_missed_is_the_observers() {
     undisturbed(test, false, |bench| {
         let run = bench.observe(&TAP);
         let Some(truth) = send_into_a_hole(bench) else {
-            println!("SKIPPED {test}: no policy routing here");
+            let _ = std::io::Write::write_fmt(
+                &mut std::io::stderr(),
+                format_args!("SKIPPED {test}: no policy routing here\n"),
+            );
             run.interrupt();
             return true;
         };
@@ -58,7 +61,10 @@ fn without_the_tap_the_same_loss_is_upstream() {
     undisturbed(test, false, |bench| {
         let run = bench.observe(&[]);
         let Some(truth) = send_into_a_hole(bench) else {
-            println!("SKIPPED {test}: no policy routing here");
+            let _ = std::io::Write::write_fmt(
+                &mut std::io::stderr(),
+                format_args!("SKIPPED {test}: no policy routing here\n"),
+            );
             run.interrupt();
             return true;
         };

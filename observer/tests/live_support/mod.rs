@@ -16,9 +16,14 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 /// One wait of a poll.
 pub(crate) const SLICE: Duration = Duration::from_millis(50);
 
-/// Prints why a test does nothing.
+/// Says a line past the test harness, which keeps what a test prints unless it fails.
+fn said(line: &str) {
+    let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("{line}\n"));
+}
+
+/// Says why a test does nothing.
 pub(crate) fn skipped(test: &str, why: &str) {
-    println!("SKIPPED {test}: {why}");
+    said(&format!("SKIPPED {test}: {why}"));
 }
 
 /// Runs `body` in a process of its own with a fresh network namespace, where only the loopback interface is up: as
@@ -65,9 +70,8 @@ fn again(test: &str, command: &mut Command) {
     let output = command.args(arguments).env(INSIDE, "1").output().unwrap();
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     // The line may begin with the name of the test.
-    out.lines()
-        .filter_map(|line| line.find("SKIPPED").map(|at| &line[at..]))
-        .for_each(|line| println!("{line}"));
+    let skips = out.lines().chain(err.lines()).filter_map(|line| line.find("SKIPPED").map(|at| &line[at..]));
+    skips.for_each(said);
     assert!(output.status.success() && out.contains("1 passed"), "{out}\n{err}");
 }
 
