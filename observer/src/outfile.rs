@@ -15,7 +15,7 @@ pub(crate) fn write<T, E: From<io::Error>>(
 ) -> Result<T, E> {
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     if fs::metadata(&target).is_ok_and(|about| !about.is_file() && !about.is_dir()) {
-        return through(OpenOptions::new().write(true).open(&target)?, body);
+        return through(existing(&target)?, body);
     }
     let temporary = beside(&target)?;
     let file = OpenOptions::new().write(true).create_new(true).open(&temporary)?;
@@ -25,6 +25,35 @@ pub(crate) fn write<T, E: From<io::Error>>(
         let _ = fs::remove_file(&temporary);
     }
     written
+}
+
+/// Makes a file, or opens what is there under its name, without waiting for a reader of a named pipe.
+///
+/// # Errors
+/// What the file system says; a named pipe that nobody reads is `NotConnected`.
+pub(crate) fn create(path: &Path) -> io::Result<File> {
+    match fs::metadata(path) {
+        Ok(about) if !about.is_file() && !about.is_dir() => existing(path),
+        _ => File::create(path),
+    }
+}
+
+/// Opens a device or a pipe. Opening a named pipe waits for its reader, deaf to signals that are caught.
+fn existing(path: &Path) -> io::Result<File> {
+    let open = OpenOptions::new().write(true).clone();
+    #[cfg(unix)]
+    let _reader_is_there = {
+        use std::os::unix::fs::OpenOptionsExt;
+        let probe = open.clone().custom_flags(libc::O_NONBLOCK).open(path);
+        probe.map_err(|error| match error.raw_os_error() {
+            Some(libc::ENXIO) => io::Error::new(
+                io::ErrorKind::NotConnected,
+                "a pipe that nobody reads, start its reader first",
+            ),
+            _ => error,
+        })?
+    };
+    open.open(path)
 }
 
 fn through<T, E: From<io::Error>>(

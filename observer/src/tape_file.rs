@@ -1,5 +1,6 @@
 //! Tape files: sealed blocks to disk, so that what was written stays readable whatever ends the writing.
 
+use crate::outfile;
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -23,7 +24,7 @@ impl TapeFile {
     /// # Errors
     /// What the file system says.
     pub(crate) fn create(path: &Path) -> io::Result<TapeFile> {
-        let (file, buffer) = (File::create(path)?, Vec::with_capacity(2 * GATHERED));
+        let (file, buffer) = (outfile::create(path)?, Vec::with_capacity(2 * GATHERED));
         Ok(TapeFile { file, sealer: Sealer::default(), begun: false, buffer, written: 0 })
     }
 

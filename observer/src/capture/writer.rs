@@ -140,6 +140,11 @@ impl<W: Write> PcapngWriter<W> {
         self.out.flush()
     }
 
+    /// Where it writes to.
+    pub fn get_ref(&self) -> &W {
+        &self.out
+    }
+
     /// Flushes and hands the writer back.
     ///
     /// # Errors

@@ -2,6 +2,7 @@
 
 use super::args::{Color, ReportArgs};
 use super::failure::Failure;
+use super::say;
 use clap::ValueEnum;
 use serde::Deserialize;
 use std::env;
@@ -42,7 +43,8 @@ impl Settings {
     /// Settles every option; clap has already put the environment below the command line.
     pub(super) fn resolve(args: &ReportArgs) -> Result<Settings, Failure> {
         let local = layer(Path::new("wireproof.toml"))?;
-        let user = user_file().map(|path| layer(&path)).transpose()?.unwrap_or_default();
+        let user = user_file().filter(|path| is_readable(path));
+        let user = user.map(|path| layer(&path)).transpose()?.unwrap_or_default();
         Ok(Settings {
             format: args.format.or(local.format).or(user.format).unwrap_or(Format::Table),
             color: args.color.or(local.color).or(user.color).unwrap_or(Color::Auto),
@@ -76,6 +78,17 @@ fn user_file() -> Option<PathBuf> {
     let named = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let folder = named("XDG_CONFIG_HOME").or_else(|| named("HOME").map(|home| home.join(".config")))?;
     Some(folder.join("wireproof").join("config.toml"))
+}
+
+/// False, and said, when the file is another user's, as `HOME` may be under sudo or su.
+fn is_readable(path: &Path) -> bool {
+    match fs::File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            say(&format!("{} cannot be read ({error}): it is left out", path.display()));
+            false
+        }
+        _ => true,
+    }
 }
 
 fn layer(path: &Path) -> Result<Layer, Failure> {

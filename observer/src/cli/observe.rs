@@ -4,6 +4,7 @@ use super::args::ObserveArgs;
 use super::config::Settings;
 use super::failure::Failure;
 use super::live_view::View;
+use super::transmit::interrupts;
 use super::{config, output, report, say, stall};
 use crate::live::conduct::{Observed, Run, RunError, conduct};
 use crate::live::drain::{DrainPlan, DrainSpan, DrainStatus, DrainUrl, RingCheck};
@@ -18,8 +19,7 @@ use crate::live::udp::{UdpOptions, UdpSource};
 use crate::rig_file;
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use wireproof_protocols::registry::DECODERS;
 use wireproof_protocols::verify::Options;
@@ -44,12 +44,7 @@ pub(super) fn run(args: &ObserveArgs) -> Result<u8, Failure> {
             say(&text);
         }
     }
-    let interrupted = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        let hooked = signal_hook::flag::register(signal, Arc::clone(&interrupted));
-        hooked
-            .map_err(|e| Failure::io(&format!("signals cannot be caught ({e})"), "see `wireproof doctor`"))?;
-    }
+    let interrupted = interrupts()?;
     let (sources, _quiet) = open(args)?;
     let is_terminal = io::stderr().is_terminal();
     let run = Run {

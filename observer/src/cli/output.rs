@@ -14,8 +14,12 @@ pub(super) fn write(
         Some(path) => outfile::write(path, body).map_err(|failure| to_file(path, failure)),
         None => {
             let mut out = BufWriter::new(io::stdout().lock());
-            body(&mut out)?;
-            Ok(out.flush()?)
+            let written = body(&mut out).and_then(|()| Ok(out.flush()?));
+            match written {
+                // A reader that has seen enough does not change what was found.
+                Err(Failure::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+                written => written,
+            }
         }
     }
 }

@@ -48,15 +48,24 @@ pub(super) fn errors(sent: &Sent, out: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
-/// True from the first Ctrl-C, or `kill`, on.
+/// True from the first Ctrl-C, `kill`, or end of the session on; under nohup a session may end.
 pub(super) fn interrupts() -> Result<Arc<AtomicBool>, Failure> {
     let interrupted = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+    let hangup = (!ignores_hangup()).then_some(signal_hook::consts::SIGHUP);
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM].into_iter().chain(hangup) {
         let hooked = signal_hook::flag::register(signal, Arc::clone(&interrupted));
         hooked
             .map_err(|e| Failure::io(&format!("signals cannot be caught ({e})"), "see `wireproof doctor`"))?;
     }
     Ok(interrupted)
+}
+
+/// Whether this process was started to outlive its session. Without `/proc` nobody knows, and SIGHUP stays as it is.
+fn ignores_hangup() -> bool {
+    let Ok(status) = std::fs::read_to_string("/proc/self/status") else { return true };
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    ignored.is_none_or(|mask| mask & 1 << (signal_hook::consts::SIGHUP - 1) != 0)
 }
 
 /// How to send over an interface.

@@ -3,6 +3,7 @@
 use super::{RecordFeed, entry};
 use crate::capture::{LinkType, PcapngWriter, Record};
 use crate::live::handover::{Blocks, handover};
+use crate::outfile;
 use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -81,6 +82,8 @@ struct Counted {
     file: File,
     buffer: Vec<u8>,
     written: u64,
+    /// Writes that went well.
+    writes: u64,
 }
 
 /// Octets gathered before they are written.
@@ -100,6 +103,7 @@ impl Write for Counted {
         let outcome = self.file.write_all(&self.buffer);
         if outcome.is_ok() {
             self.written += self.buffer.len() as u64;
+            self.writes += 1;
             self.buffer.clear();
             return Ok(());
         }
@@ -117,6 +121,8 @@ struct Files {
     began: Instant,
     octets: u64,
     done: Recorded,
+    /// Writes of the file so far, and records that came after the last one.
+    gathered: (u64, u64),
     /// Octets, link type, stamp and length of a record whose comments may follow.
     held: Option<(u32, i64, u32, Vec<u8>)>,
     notes: Vec<String>,
@@ -138,6 +144,7 @@ impl Files {
             began: Instant::now(),
             octets: 0,
             done: Recorded::default(),
+            gathered: (0, 0),
             held: None,
             notes: Vec::new(),
             link_type: None,
@@ -151,11 +158,12 @@ impl Files {
             Some(_) => numbered(&self.plan.path, self.number),
             None => self.plan.path.clone(),
         };
-        let file = File::create(&path)?;
+        let file = outfile::create(&path)?;
         self.done.files.push(path);
-        let counted = Counted { file, buffer: Vec::with_capacity(GATHERED), written: 0 };
+        let counted = Counted { file, buffer: Vec::with_capacity(GATHERED), written: 0, writes: 0 };
         self.writer = Some(PcapngWriter::new(counted)?);
         (self.began, self.octets) = (Instant::now(), 0);
+        self.gathered = (0, 0);
         self.discard_oldest();
         Ok(())
     }
@@ -185,6 +193,10 @@ impl Files {
     }
 
     fn failed(&mut self, error: io::Error) {
+        // What was only gathered is not in the file.
+        let lost = std::mem::take(&mut self.gathered.1);
+        self.done.records -= lost;
+        self.done.unwritten += lost;
         self.writer = None;
         self.done.failed.get_or_insert(error);
     }
@@ -260,10 +272,15 @@ impl Files {
             original_length: length,
             comment: None,
         };
-        writer.record(&record, comment.as_deref())?;
+        let outcome = writer.record(&record, comment.as_deref());
+        let writes = writer.get_ref().writes;
+        if writes != self.gathered.0 {
+            self.gathered = (writes, 0);
+        }
+        self.gathered.1 += 1;
         self.octets += octets.len() as u64 + 36;
         self.done.records += 1;
-        Ok(())
+        outcome
     }
 
     fn rotate(&mut self) -> io::Result<()> {
