@@ -1,9 +1,11 @@
 //! `wireproof ring`: flight-recorder rings as files: verified, summarised, accounted for frame by frame.
 
 mod args;
+mod causes;
 mod convert;
 mod frames;
 mod load;
+mod places;
 mod summary;
 mod verify;
 
@@ -20,6 +22,7 @@ pub(super) fn run(args: &RingArgs) -> Result<u8, Failure> {
         RingVerb::Summary(args) => summary::run(args),
         RingVerb::Convert(args) => convert::run(args),
         RingVerb::Frames(args) => frames::run(args),
+        RingVerb::Causes(args) => causes::run(args),
     }
 }
 
