@@ -14,6 +14,7 @@ pub mod recording;
 pub mod requests;
 pub mod runs;
 pub mod select;
+pub mod skips;
 pub mod slow;
 pub mod span;
 pub mod stages;

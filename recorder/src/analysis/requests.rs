@@ -8,6 +8,7 @@
 use super::frame_causes::{Class, is_ambient, records};
 use super::quantiles::Quantiles;
 use super::recording::Recording;
+use super::skips::Skips;
 use crate::frames::{Frame, Ring};
 use crate::layout::{Kind, Record};
 use crate::places::Places;
@@ -118,8 +119,7 @@ struct Following<'a> {
     places: &'a Places,
     /// Frames with their places in the recording, by start.
     by_start: Vec<(u64, usize)>,
-    /// Ids left out on purpose: first, count.
-    skipped: Vec<(u32, u32)>,
+    skips: Skips,
     found: Requests,
     starts: Vec<u64>,
     ends: Vec<u64>,
@@ -132,16 +132,14 @@ impl<'a> Following<'a> {
         let mut by_start: Vec<_> =
             frames.iter().enumerate().map(|(at, frame)| (frame.start_ns, at)).collect();
         by_start.sort_unstable();
-        let skips = |r: &&Record| r.kind() == Some(Kind::Skipped);
         let framed = frames.iter().flat_map(|frame| &frame.records);
-        let skipped = framed.chain(recording.loose()).filter(skips);
-        let skipped = skipped.map(|r| ((r.aux() >> 32) as u32, r.aux() as u32)).collect();
+        let skips = Skips::of(framed.chain(recording.loose()));
         let found = Requests { late_after_ns, ..Requests::default() };
         Following {
             recording,
             places,
             by_start,
-            skipped,
+            skips,
             found,
             starts: Vec::new(),
             ends: Vec::new(),
@@ -198,9 +196,7 @@ impl<'a> Following<'a> {
             return self.recording.cut_before() || self.recording.has_partial();
         };
         let missing = frame.id.wrapping_sub(before.id).wrapping_sub(1);
-        let inside = |first: u32| first.wrapping_sub(before.id).wrapping_sub(1) < missing;
-        let skips = self.skipped.iter().filter(|(first, _)| inside(*first));
-        u64::from(missing) > skips.map(|(_, count)| u64::from(*count)).sum()
+        self.skips.lost(before.id, missing) > 0
     }
 
     fn settle(&mut self, record: &Record, outcome: Outcome, frame: Option<&Frame>, waited_ns: u64) {

@@ -2,6 +2,7 @@
 
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
+use std::time::Duration;
 
 #[derive(Debug, Args)]
 #[command(
@@ -129,8 +130,8 @@ pub(super) struct CausesArgs {
     #[arg(long, value_name = "FILE")]
     pub(super) places: Option<PathBuf>,
     /// A request is late after this; without it two frame periods, or 100 ms where the ring names none
-    #[arg(long, value_name = "TIME", value_parser = crate::cli::quantity::TIME_PARSER)]
-    pub(super) late: Option<u64>,
+    #[arg(long, value_name = "TIME", value_parser = crate::cli::quantity::time)]
+    pub(super) late: Option<Duration>,
     /// Output format
     #[arg(long, value_parser = ["table", "json", "csv"], default_value = "table")]
     pub(super) format: String,
