@@ -19,7 +19,7 @@ use wireproof_recorder::layout::file_bytes;
 use wireproof_recorder::places::{FURTHER, Places};
 use wireproof_recorder::snapshot::{self, Times};
 use wireproof_recorder::words::HeapWords;
-use wireproof_recorder::{Account, Event, Frame, Kind, Policy, Ring, Writer, account, parse};
+use wireproof_recorder::{Account, Event, Frame, Kind, Policy, Record, Ring, Writer, account, parse};
 
 const MS: u64 = 1_000_000;
 const PERIOD: u64 = 16_666_667;
@@ -480,6 +480,49 @@ fn what_frames_say_becomes_findings() {
     );
 }
 
+#[test]
+fn each_of_many_requests_in_front_of_a_crowded_frame_is_followed() {
+    let ring = record(|pen| {
+        (0..2_000).for_each(|_| pen.ask((REFRESH, 10), MS));
+        let skip = Event { kind: Kind::Skipped, aux: 3 << 32 | 1, ..Event::span(24, 2 * MS, 2 * MS) };
+        let events: Vec<_> =
+            (0..2_000).map(|n| if n % 2 == 0 { cause((REFRESH, 11), MS / 2) } else { skip }).collect();
+        pen.frame(7, 900 * MS, &events);
+    });
+    let found = followed(&ring);
+    assert_eq!((found.requests, found.unrelated, found.late), (3_000, 2_000, 1_000));
+    assert_eq!(found.told.len(), 32, "sixteen of each outcome");
+}
+
+/// Records of any content, most of their fields from a few values so that they meet.
+fn any_record() -> impl Strategy<Value = Record> {
+    let few = || prop_oneof![Just(0_u64), Just(1), Just(u64::MAX), Just(20 * MS), 0_u64..100, any::<u64>()];
+    let id = prop_oneof![Just(0_u32), Just(1), Just(u32::MAX), any::<u32>()];
+    (few(), few(), id, (0_u16..21, 0_u16..3), (0_u8..12, 0_u16..6), few()).prop_map(
+        |(start, end, frame, (stage, device), (kind, flags), aux)| Record {
+            ordinal: aux ^ start,
+            words: [
+                start,
+                end,
+                u64::from(frame) | u64::from(stage) << 32 | u64::from(device) << 48,
+                u64::from(kind) << 8 | u64::from(flags) << 16,
+                aux,
+            ],
+        },
+    )
+}
+
+fn any_frame() -> impl Strategy<Value = Frame> {
+    let records = prop::collection::vec(any_record(), 0..8);
+    (any_record(), records).prop_map(|(of, records)| Frame {
+        id: of.frame(),
+        start_ns: of.start_ns(),
+        end_ns: of.end_ns(),
+        truncated: false,
+        records,
+    })
+}
+
 /// Spans of a frame: stage, device, start, end.
 type Spans = Vec<(u16, u16, u64, u64)>;
 
@@ -509,6 +552,29 @@ fn shares(account: &Account) -> Vec<(u64, u64)> {
 }
 
 proptest! {
+    #[test]
+    fn no_content_makes_the_analysis_fail(
+        frames in prop::collection::vec(any_frame(), 0..12),
+        loose in prop::collection::vec(any_record(), 0..12),
+        late in any::<u64>(),
+    ) {
+        let ring = Ring { frames, loose, ..record(|_| ()) };
+        let (found, asked) = (causes(&ring, &places()), requests(&ring, &places(), late));
+        let (c, a) = (&found.counts, &asked);
+        prop_assert_eq!(c.by_events + c.by_refresh + c.by_other, c.frames);
+        prop_assert_eq!(c.frames + found.earlier_frames, ring.frames.len() as u64);
+        prop_assert_eq!(a.requests, a.served + a.beside + a.unrelated + a.never + a.unknown);
+        let accounted = account(&ring.frames);
+        prop_assert!(shares(&accounted).iter().all(|(part, whole)| part <= whole));
+        let (covered, slow) = (coverage(&accounted), slow::slow(&ring.frames));
+        let deadlines = slow::deadlines([], &ring.frames, late);
+        let _ = findings::of_frames(&accounted, &covered, &slow, &deadlines, skips::lost(&ring));
+        let _ = findings::of_causes(&found, &asked, &places());
+        let told: u64 = slow.told.iter().map(|told| 1 + told.suppressed).sum();
+        prop_assert_eq!(told + slow.suppressed, slow.frames);
+        prop_assert!(span::range("source..wire_send", &ring.frames, &ring.tables, None).is_ok());
+    }
+
     #[test]
     fn no_share_is_above_the_whole_and_no_union_above_its_sum(list in frames()) {
         let ring = written(&list);

@@ -89,7 +89,7 @@ pub struct CauseReport {
     pub events_rest: u64,
     /// `cause` records in frames.
     pub cause_records: u64,
-    /// Records of events and requests whose source has no name.
+    /// Records of events and requests, in frames and beside them, whose source has no name.
     pub unnamed: u64,
     /// Sources that asked for a second of frames in a row.
     pub always: Vec<AlwaysRow>,
@@ -111,6 +111,11 @@ pub fn causes(ring: &Ring, places: &Places) -> CauseReport {
     let recording = Recording::last(ring);
     let mut counting = Counting::new(places);
     recording.frames().iter().for_each(|frame| counting.frame(frame));
+    let asks = |r: &&Record| {
+        r.kind() == Some(Kind::Cause) && matches!(Class::of(r.flags()), Class::Event | Class::Refresh)
+    };
+    let unnamed = recording.loose().filter(asks).filter(|r| places.get(r.aux()).is_none());
+    counting.report.unnamed += unnamed.count() as u64;
     let earlier_frames = (ring.frames.len() - recording.frames().len()) as u64;
     CauseReport { recording: recording.number, earlier_frames, ..counting.report() }
 }

@@ -97,11 +97,14 @@ pub fn requests(ring: &Ring, places: &Places, late_after_ns: u64) -> Requests {
     let known: HashSet<(u64, u64)> = open.iter().map(|record| (record.aux(), record.start_ns())).collect();
     open.into_iter().for_each(|record| following.open(record));
     for frame in recording.frames() {
-        for record in records(frame).filter(|record| is_request(record, places)) {
+        let asked = || records(frame).filter(|record| is_request(record, places));
+        let events = asked().filter(|record| Class::of(record.flags()) == Class::Event);
+        let latest_event_ns = events.map(Record::start_ns).max().unwrap_or_default();
+        for record in asked() {
             if record.start_ns() >= frame.start_ns {
                 following.found.untimed += 1;
             } else if !known.contains(&(record.aux(), record.start_ns())) {
-                following.within(record, frame);
+                following.within(record, frame, latest_event_ns);
             }
         }
     }
@@ -120,6 +123,8 @@ struct Following<'a> {
     /// Frames with their places in the recording, by start.
     by_start: Vec<(u64, usize)>,
     skips: Skips,
+    /// Frame, class and source of the causes in frames.
+    named: HashSet<(usize, u16, u64)>,
     found: Requests,
     starts: Vec<u64>,
     ends: Vec<u64>,
@@ -134,12 +139,14 @@ impl<'a> Following<'a> {
         by_start.sort_unstable();
         let framed = frames.iter().flat_map(|frame| &frame.records);
         let skips = Skips::of(framed.chain(recording.loose()));
+        let named = |(at, frame): (usize, &'a Frame)| records(frame).map(move |r| (at, r.flags(), r.aux()));
         let found = Requests { late_after_ns, ..Requests::default() };
         Following {
             recording,
             places,
             by_start,
             skips,
+            named: frames.iter().enumerate().flat_map(named).collect(),
             found,
             starts: Vec::new(),
             ends: Vec::new(),
@@ -156,7 +163,7 @@ impl<'a> Following<'a> {
         let Some(frame) = frames.get(index) else { return };
         let waited = frame.start_ns - at;
         let is_late = waited > self.found.late_after_ns;
-        let outcome = if records(frame).any(|r| r.aux() == record.aux() && r.flags() == record.flags()) {
+        let outcome = if self.named.contains(&(index, record.flags(), record.aux())) {
             Outcome::Served
         } else if !is_late {
             Outcome::Beside
@@ -170,12 +177,10 @@ impl<'a> Following<'a> {
 
     /// A request that a frame carries: one that waited until the frame was made for an event of later is a request that
     /// was served by that event.
-    fn within(&mut self, record: &Record, frame: &Frame) {
+    fn within(&mut self, record: &Record, frame: &Frame, latest_event_ns: u64) {
         let waited = frame.start_ns - record.start_ns();
-        let is_event = |r: &&Record| Class::of(r.flags()) == Class::Event && is_request(r, self.places);
-        let later = |r: &Record| r.start_ns() > record.start_ns().saturating_add(self.found.late_after_ns);
-        let refresh = Class::of(record.flags()) == Class::Refresh;
-        let unrelated = refresh && records(frame).filter(is_event).any(later);
+        let later = latest_event_ns > record.start_ns().saturating_add(self.found.late_after_ns);
+        let unrelated = later && Class::of(record.flags()) == Class::Refresh;
         let outcome = if unrelated { Outcome::Unrelated } else { Outcome::Served };
         self.settle(record, outcome, Some(frame), waited);
     }

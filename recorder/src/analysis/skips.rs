@@ -6,7 +6,12 @@ use crate::layout::{Kind, Record};
 
 /// Frames that the engine left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Skips(Vec<(u32, u32)>);
+pub struct Skips {
+    /// First ids, ascending.
+    firsts: Vec<u32>,
+    /// Frames left out by the skips in front of each, and by all.
+    before: Vec<u64>,
+}
 
 impl Skips {
     /// Those of these records.
@@ -14,19 +19,31 @@ impl Skips {
         let skips = records.into_iter().filter(|record| record.kind() == Some(Kind::Skipped));
         let mut list: Vec<_> = skips.map(|r| ((r.aux() >> 32) as u32, r.aux() as u32)).collect();
         list.sort_unstable();
-        Skips(list)
+        let mut sum = 0;
+        let mut before = vec![0];
+        before.extend(list.iter().map(|(_, count)| {
+            sum += u64::from(*count);
+            sum
+        }));
+        Skips { firsts: list.into_iter().map(|(first, _)| first).collect(), before }
     }
 
     /// Of so many ids missing behind a frame, those that were not left out on purpose.
     pub fn lost(&self, after: u32, missing: u32) -> u32 {
-        let first = after.wrapping_add(1);
-        let inside = |skip: &&(u32, u32)| skip.0.wrapping_sub(first) < missing;
-        let from = self.0.partition_point(|skip| skip.0 < first);
-        // The ids wrap: those behind the wrap stand in front.
-        let list =
-            self.0.iter().skip(from).take_while(inside).chain(self.0.iter().take(from).take_while(inside));
-        let skipped: u64 = list.map(|(_, count)| u64::from(*count)).sum();
+        let first = u64::from(after.wrapping_add(1));
+        let end = first + u64::from(missing);
+        let wrapped = end.saturating_sub(1 << 32);
+        let skipped = self.left_out(first, end) + self.left_out(0, wrapped);
         u32::try_from(u64::from(missing).saturating_sub(skipped)).unwrap_or_default()
+    }
+
+    /// Frames left out by skips that begin in a range of ids.
+    fn left_out(&self, from: u64, to: u64) -> u64 {
+        let until = |id: u64| {
+            let at = self.firsts.partition_point(|first| u64::from(*first) < id);
+            self.before.get(at).copied().unwrap_or_default()
+        };
+        until(to).saturating_sub(until(from))
     }
 }
 
