@@ -16,7 +16,7 @@ use std::fs;
 use std::path::Path;
 use wireproof_protocols::registry;
 use wireproof_recorder::analysis::findings::code;
-use wireproof_recorder::header::{Identity, Stage, Tables};
+use wireproof_recorder::header::{Device, Identity, Stage, Tables};
 use wireproof_recorder::layout::file_bytes;
 use wireproof_recorder::snapshot::{self, Times};
 use wireproof_recorder::words::HeapWords;
@@ -91,7 +91,9 @@ fn troubled(folder: &Path) -> std::path::PathBuf {
     let words = HeapWords::new((file_bytes(capacity) / 8) as usize);
     let stage = |(id, name): (u16, &str)| Stage { id, category: 0, name: name.to_owned() };
     let stages = [(2, "source"), (5, "device"), (13, "wire_prepare"), (15, "wire_send"), (20, "recording")];
-    let tables = Tables { stages: stages.map(stage).to_vec(), ..Tables::default() };
+    let pole = |(id, name): (u16, &str)| Device { id, name: name.to_owned(), ..Device::default() };
+    let devices = [(0, "pole-a"), (1, "pole-b")].map(pole).to_vec();
+    let tables = Tables { stages: stages.map(stage).to_vec(), devices, ..Tables::default() };
     let identity = Identity { period_ns: 16_666_667, tables, ..Identity::default() };
     let mut writer = Writer::start(&words, &identity, capacity, 0x66AA_0002).unwrap();
     let cause =
@@ -204,6 +206,25 @@ fn ranges_are_timed_and_wrong_ones_refused_with_the_stages() {
         (&row["frames"], &row["without"], &row["ns"]["p50"]),
         (&249.into(), &0.into(), &(2 * MS).into())
     );
+    for (device, frames) in [("pole-a", 249), ("1", 0)] {
+        let call = [
+            "ring",
+            "summary",
+            path.to_str().unwrap(),
+            "--format",
+            "json",
+            "--range",
+            "wire_send..wire_send",
+        ];
+        let (_, out, _) = outcome(wireproof(folder.path()).args(call).args(["--device", device]));
+        let summary: Value = serde_json::from_str(&out).unwrap();
+        assert_eq!(summary["ranges"][0]["frames"], frames, "{device}");
+    }
+    let call =
+        ["ring", "summary", path.to_str().unwrap(), "--range", "source..wire_send", "--device", "pole-x"];
+    let (code, out, err) = outcome(wireproof(folder.path()).args(call));
+    assert_eq!((code, out.as_str(), err.lines().count()), (2, "", 1), "{err}");
+    assert!(err.contains("name one of: pole-a, pole-b"), "{err}");
     let (code, out, err) = ring("wire_send..wire_prepare");
     assert_eq!((code, out.as_str(), err.lines().count()), (2, "", 1), "{err}");
     assert!(err.contains("write FROM..TO with stages in this order: source, device, wire_prepare"), "{err}");

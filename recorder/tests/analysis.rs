@@ -277,8 +277,9 @@ fn a_place_that_asks_for_every_frame_of_a_second_is_a_finding_and_one_that_rests
     assert_eq!((found.always.len(), found.always[0].row.frames, found.always[0].own), (1, 251, false));
     assert_eq!((found.always[0].class, found.always[0].row.last), (Class::Refresh, 250));
     assert_eq!(codes(&always), [code::ALWAYS]);
-    let rests =
-        record(|pen| pen.caused(0..252, |id| if id % 59 == 0 { vec![TIMER] } else { vec![(REFRESH, 10)] }));
+    let rests = record(|pen| {
+        pen.caused(0..252, |id| if id.is_multiple_of(59) { vec![TIMER] } else { vec![(REFRESH, 10)] })
+    });
     assert_eq!(codes(&rests), [""; 0]);
 }
 
@@ -299,7 +300,7 @@ fn a_surge_of_other_is_a_finding_and_a_paced_engine_has_none() {
     let ring = record(|pen| pen.caused(0..240, broken));
     assert_eq!(causes(&ring, &places()).surge.unwrap().first, 120);
     assert_eq!(codes(&ring), [code::SURGE]);
-    let paced = |id: u32| if id % 23 == 0 { vec![(REFRESH, 10)] } else { vec![TIMER] };
+    let paced = |id: u32| if id.is_multiple_of(23) { vec![(REFRESH, 10)] } else { vec![TIMER] };
     assert_eq!(codes(&record(|pen| pen.caused(0..240, paced))), [""; 0]);
 }
 

@@ -81,6 +81,9 @@ pub(super) struct SummaryArgs {
     /// Times from the start of one stage to the latest end up to another, by name or id of the ring's table; again for more
     #[arg(long, value_name = "FROM..TO")]
     pub(super) range: Vec<String>,
+    /// Only spans of this device in the ranges, by name or id of the ring's table
+    #[arg(long, value_name = "DEVICE", requires = "range")]
+    pub(super) device: Option<String>,
     /// Output format
     #[arg(long, value_parser = ["table", "json"], default_value = "table")]
     pub(super) format: String,

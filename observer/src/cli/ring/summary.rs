@@ -120,6 +120,18 @@ fn document(ring: &Ring, facts: &Facts, account: &Account, ranges: Vec<RangeRow>
     }
 }
 
+/// The device of a name or id.
+fn device(name: &str, ring: &Ring) -> Result<u16, Failure> {
+    let devices = &ring.tables.devices;
+    let id = name.parse().ok();
+    let found = devices.iter().find(|d| d.name == name).or_else(|| devices.iter().find(|d| Some(d.id) == id));
+    found.map(|device| device.id).ok_or_else(|| {
+        let names: Vec<_> = devices.iter().map(|device| device.name.as_str()).collect();
+        let todo = format!("name one of: {}", clean(&names.join(", ")));
+        Failure::usage(&format!("the ring has no device {name:?}"), &todo)
+    })
+}
+
 /// Times of the ranges that were asked for.
 fn ranges(args: &SummaryArgs, ring: &Ring) -> Result<Vec<RangeRow>, Failure> {
     let refused = |error: RangeError| {
@@ -131,7 +143,8 @@ fn ranges(args: &SummaryArgs, ring: &Ring) -> Result<Vec<RangeRow>, Failure> {
         };
         Failure::usage(&error.to_string(), &todo)
     };
-    let times = |text: &String| span::range(text, &ring.frames, &ring.tables, None).map_err(refused);
+    let device = args.device.as_deref().map(|name| device(name, ring)).transpose()?;
+    let times = |text: &String| span::range(text, &ring.frames, &ring.tables, device).map_err(refused);
     args.range.iter().map(times).collect()
 }
 
