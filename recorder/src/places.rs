@@ -141,6 +141,8 @@ mod tests {
         let text: String = (0..MAX_PLACES as u64 + 3).map(|id| line(id, "x")).collect();
         let places = Places::read(&text);
         assert_eq!((places.len(), places.bad_lines()), (MAX_PLACES, 3));
+        let places = Places::read(&(text + "7\ty\n"));
+        assert_eq!((places.get(7), places.bad_lines()), (Some("y"), 3), "a known id takes its latest place");
     }
 
     proptest! {

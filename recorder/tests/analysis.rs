@@ -408,6 +408,37 @@ fn a_request_that_its_frame_names_beside_a_much_later_event_was_served_by_that_e
 }
 
 #[test]
+fn an_event_that_waited_is_late_and_not_unrelated_to_the_event_after_it() {
+    let both = [cause(CONTROL, 10 * MS), cause((2, 12), 2_999 * MS)];
+    let ring = record(|pen| pen.frame(1, 3_000 * MS, &both));
+    assert_eq!((followed(&ring).unrelated, followed(&ring).served, followed(&ring).late), (0, 2, 1));
+}
+
+#[test]
+fn a_frame_that_begins_with_the_request_serves_it() {
+    let ring = record(|pen| {
+        pen.ask((REFRESH, 10), 10 * MS);
+        pen.frame(1, 10 * MS, &[cause((REFRESH, 10), 10 * MS)]);
+        pen.frame(2, 20 * MS, &[cause(TIMER, 20 * MS)]);
+    });
+    let found = followed(&ring);
+    assert_eq!((found.served, found.beside, found.to_start_ns.max, found.to_end_ns.max), (1, 0, 0, 5 * MS));
+}
+
+#[test]
+fn a_pointer_s_position_in_every_frame_is_no_source_that_never_rests() {
+    let ring = record(|pen| pen.caused(0..120, |_| vec![(2, 9), TIMER]));
+    assert_eq!((causes(&ring, &places()).always, codes(&ring)), (Vec::new(), vec![]));
+}
+
+#[test]
+fn a_drain_that_touches_a_frame_does_not_overlap_it() {
+    let frames = paced(3, 100, 100, |_| 50);
+    let ids = |drain| select::overlapping(&frames, &[drain]).map(|frame| frame.id).collect::<Vec<_>>();
+    assert_eq!((ids((150, 200)), ids((149, 201)), ids((0, 1_000))), (vec![], vec![0, 1], vec![0, 1, 2]));
+}
+
+#[test]
 fn a_request_in_front_of_a_hole_is_not_known_unless_the_engine_left_it_out() {
     let ring = |skipped: bool| {
         record(|pen| {
