@@ -159,7 +159,7 @@ fn a_map_from_a_file_is_read_and_a_wrong_one_refused() {
 #[test]
 fn what_cannot_be_read_is_one_line_and_code_6() {
     for file in ["no-such-ring.bin", "."] {
-        for verb in ["verify", "summary", "frames"] {
+        for verb in ["verify", "summary", "frames", "causes"] {
             let (code, out, err) = ring(&[verb, file]);
             assert_eq!((code, out.as_str(), err.lines().count()), (6, "", 1), "{verb} {file}: {err}");
         }
@@ -172,7 +172,7 @@ fn what_is_no_ring_is_one_line_and_code_7() {
     fs::write(work.path().join("x"), "not a ring").unwrap();
     fs::write(work.path().join("empty"), "").unwrap();
     for file in ["x", "empty"] {
-        for verb in ["verify", "summary", "frames"] {
+        for verb in ["verify", "summary", "frames", "causes"] {
             let (code, _, err) = outcome(wireproof(work.path()).args(["ring", verb, file]));
             assert_eq!((code, err.lines().count()), (7, 1), "{verb}: {err}");
             assert!(err.contains(&format!("{file}: Short: ")), "{err}");
@@ -230,7 +230,7 @@ fn frames_are_listed_with_what_is_missing_before_them() {
 
 #[test]
 fn every_ring_verb_has_two_examples() {
-    for verb in ["verify", "summary", "frames"] {
+    for verb in ["verify", "summary", "frames", "causes"] {
         let (code, out, _) = ring(&[verb, "--help"]);
         let call = format!("  wireproof ring {verb} ");
         assert_eq!((code, out.lines().filter(|line| line.starts_with(&call)).count()), (0, 2), "{out}");

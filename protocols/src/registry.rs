@@ -62,7 +62,8 @@ pub fn claim(d: &Datagram<'_>) -> Option<&'static dyn Decoder> {
 
 /// Every rule of every protocol and of the verifier, in code order within each catalogue.
 pub fn rules() -> impl Iterator<Item = &'static Rule> {
-    DECODERS.iter().flat_map(|d| d.rules().iter()).chain(crate::verify::rules::RULES.iter())
+    let beside = crate::verify::rules::RULES.iter().chain(&crate::verify::ring_rules::RULES);
+    DECODERS.iter().flat_map(|d| d.rules().iter()).chain(beside)
 }
 
 /// The rule with this code.

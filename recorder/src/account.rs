@@ -1,6 +1,7 @@
 //! What the frames' time went to: spans, never sums of what may run side by side; coverage as a union. Never adds
 //! percentiles and never draws frames of two rings as one.
 
+use crate::analysis::span::past_floor;
 use crate::frames::Frame;
 use crate::layout::{Kind, Record};
 use serde::Serialize;
@@ -31,7 +32,7 @@ pub struct Row {
     pub span_ns: i128,
     /// Sum of the durations, ns: not a time that passed.
     pub sum_ns: i128,
-    /// Work of stages that may begin beside the frame before, past the floor, ns.
+    /// Work of stages that may begin beside the frame before, past the floor, ns; a union, as they may run side by side.
     pub prologue_ns: u64,
     /// Prologue plus span, ns.
     pub total_ns: i128,
@@ -70,11 +71,11 @@ impl Share {
         (self.whole > 0).then(|| format!("{percent:.4}").parse().unwrap_or(percent))
     }
 
-    fn add(self, other: Share) -> Share {
+    pub(crate) fn add(self, other: Share) -> Share {
         Share { part: self.part.saturating_add(other.part), whole: self.whole.saturating_add(other.whole) }
     }
 
-    fn worse(self, other: Share) -> Share {
+    pub(crate) fn worse(self, other: Share) -> Share {
         let (left, right) = (
             u128::from(self.part) * u128::from(other.whole),
             u128::from(other.part) * u128::from(self.whole),
@@ -149,9 +150,8 @@ fn row(frame: &Frame, floor: u64, prologue: &BTreeSet<u16>) -> (Row, u64) {
     let body = || spans().filter(|r| r.stage() != ROOT && !prologue.contains(&r.stage()));
     let start = body().map(Record::start_ns).min().unwrap_or_default();
     let end = body().map(Record::end_ns).max().unwrap_or_default();
-    let past = |r: &Record| r.end_ns().saturating_sub(r.start_ns().max(floor));
-    let early = spans().filter(|r| prologue.contains(&r.stage())).map(past);
-    let prologue_ns = early.fold(0, u64::saturating_add);
+    let early = spans().filter(|r| prologue.contains(&r.stage())).map(|r| (r.start_ns(), r.end_ns()));
+    let prologue_ns = past_floor(early, floor);
     let span_ns = i128::from(end) - i128::from(start);
     let row = Row {
         id: frame.id,

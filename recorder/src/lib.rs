@@ -1,11 +1,12 @@
 //! The flight-recorder ring: what a controller's engine writes about each of its frames, and how it is read back.
 //!
 //! Owns layout v2, its writer, the racing reader, the parser of untrusted images, the reader of legacy rings through
-//! declared field maps, and the accounting of frames. Never reads a clock, never opens a socket, starts no thread.
+//! declared field maps, the accounting and analysis of frames, and the side file of places. Never reads a clock, never opens a socket, starts no thread.
 
 #![deny(unsafe_code)]
 
 pub mod account;
+pub mod analysis;
 pub mod bracket;
 pub mod convert;
 pub mod crc;
@@ -16,6 +17,7 @@ pub mod image;
 pub mod layout;
 pub mod memory;
 pub mod offset;
+pub mod places;
 pub mod protocol;
 pub mod snapshot;
 pub mod v1;

@@ -13,6 +13,7 @@ use wireproof_recorder::convert::timeline::{ClockPair, Timeline, Written};
 use wireproof_recorder::convert::{chrome, csv, perfetto};
 use wireproof_recorder::header::{Device, Protocol, Stage, Tables};
 use wireproof_recorder::layout::{Kind, NO_DEVICE, NO_FRAME, NO_PARENT, Record};
+use wireproof_recorder::places::Places;
 use wireproof_recorder::{Policy, Ring, parse};
 
 /// The images that parse, with the spans they hold (`wireproof_recorder::parse` is tested against them elsewhere).
@@ -175,7 +176,7 @@ fn zoo() -> Vec<Record> {
 
 fn zoo_timeline() -> Timeline {
     let tables = tables();
-    let places = [(3, "src/cue.rs:40 \u{1F3AD}".to_owned())].into();
+    let places = Places::read("3\tsrc/cue.rs:40 \u{1F3AD}\n");
     let clock = ClockPair { monotonic_ns: 500, wall_ns: 1_790_000_000_000_000_000, boot_offset_ns: 77 };
     let context = Context { tables: Some(&tables), places, pid: 4242, clock };
     let (mut timeline, odd) = tracks(&zoo(), &context);

@@ -1,9 +1,11 @@
 //! `wireproof ring`: flight-recorder rings as files: verified, summarised, accounted for frame by frame.
 
 mod args;
+mod causes;
 mod convert;
 mod frames;
 mod load;
+mod places;
 mod summary;
 mod verify;
 
@@ -11,7 +13,10 @@ pub(super) use args::RingArgs;
 
 use super::failure::Failure;
 use args::RingVerb;
+use std::io::Write;
 use wireproof_recorder::account::Share;
+use wireproof_recorder::analysis::Finding;
+use wireproof_reports::text::clean;
 
 /// Runs the verb.
 pub(super) fn run(args: &RingArgs) -> Result<u8, Failure> {
@@ -20,6 +25,7 @@ pub(super) fn run(args: &RingArgs) -> Result<u8, Failure> {
         RingVerb::Summary(args) => summary::run(args),
         RingVerb::Convert(args) => convert::run(args),
         RingVerb::Frames(args) => frames::run(args),
+        RingVerb::Causes(args) => causes::run(args),
     }
 }
 
@@ -32,6 +38,18 @@ fn percent(share: Option<Share>) -> String {
 fn ms(ns: i128) -> String {
     let (sign, ns) = if ns < 0 { ("-", -ns) } else { ("", ns) };
     format!("{sign}{}.{:03}", ns / 1_000_000, ns / 1000 % 1000)
+}
+
+/// Findings for people; nothing where there are none.
+fn findings_table(findings: &[Finding], out: &mut dyn Write) -> Result<(), Failure> {
+    if !findings.is_empty() {
+        writeln!(out)?;
+    }
+    for finding in findings {
+        let (severity, code, count) = (finding.severity.name(), finding.code, finding.count);
+        writeln!(out, "{severity:<9} {code:<20} {count:>8}  {}", clean(&finding.text))?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -25,6 +25,7 @@ mod output;
 mod progress;
 pub mod rig;
 mod rig_check;
+pub mod ring_rules;
 pub mod rules;
 mod sequence;
 mod settle;

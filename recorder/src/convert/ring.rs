@@ -5,6 +5,7 @@ use super::causes;
 use super::timeline::{ClockPair, Event, Label, Name, Shape, TIME_LIMIT_NS, Timeline};
 use crate::header::Tables;
 use crate::layout::{FLAG_TRUNCATED, Kind, NO_DEVICE, NO_FRAME, Record};
+use crate::places::Places;
 use std::collections::HashMap;
 
 /// Rows for devices and counters at most; a header names 16 devices. Spans of further devices stand on the engine's row,
@@ -17,7 +18,7 @@ pub struct Context<'a> {
     /// Names of stages, devices and protocols.
     pub tables: Option<&'a Tables>,
     /// Places of causes by id, from the side file.
-    pub places: HashMap<u64, String>,
+    pub places: Places,
     /// Process id of the writer; 0 when unknown.
     pub pid: u32,
     /// The header's clock reading.
@@ -182,7 +183,7 @@ impl<'a> Board<'a> {
     fn cause(&mut self, record: &Record, event: Event) {
         let name = self.timeline.name(causes::class(record.flags()));
         let note =
-            self.context.places.get(&record.aux()).map_or(Name::NONE, |place| self.timeline.name(place));
+            self.context.places.get(record.aux()).map_or(Name::NONE, |place| self.timeline.name(place));
         let event = Event { name, note, label: Label::Source, value: record.aux(), ..event };
         self.timeline.push(self.fixed.causes, event);
     }

@@ -8,21 +8,19 @@ mod wire;
 
 pub(super) use args::ConvertArgs;
 
-use super::load;
+use super::{load, places};
 use crate::cli::failure::Failure;
 use crate::cli::{output, say};
 use args::{Pack, To};
 use manifest::{ClockFacts, Drawn, Manifest, RingFacts, Writer};
 use pack::Listed;
-use std::collections::HashMap;
-use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use wireproof_recorder::Ring;
 use wireproof_recorder::convert::clock::Reading;
 use wireproof_recorder::convert::ring::{Context, Odd, tracks};
 use wireproof_recorder::convert::timeline::ClockPair;
-use wireproof_recorder::convert::{Timeline, WallClock, causes, chrome, csv, perfetto};
+use wireproof_recorder::convert::{Timeline, WallClock, chrome, csv, perfetto};
 use wireproof_recorder::header;
 use wireproof_recorder::layout::{BOOT_ID, PROCESS, Record, u32_at};
 
@@ -132,7 +130,10 @@ impl Scene {
             boot_offset_ns: reading.boot_offset_ns,
         };
         let pid = writer(image, ring).pid.unwrap_or_default();
-        let places = places(args, files)?;
+        let (places, path) = places::load(&args.file, args.places.as_deref())?;
+        if let Some(path) = path {
+            files.push(pack::list("places", &path)?);
+        }
         let (timeline, odd) =
             tracks(records(ring), &Context { tables: Some(&ring.tables), places, pid, clock });
         let range = timeline.range().unwrap_or_default();
@@ -224,27 +225,6 @@ impl Scene {
             say("wire_clock", text);
         }
     }
-}
-
-/// Places of causes: the file that was named, or the one beside the ring.
-fn places(args: &ConvertArgs, files: &mut Vec<Listed>) -> Result<HashMap<u64, String>, Failure> {
-    let mut beside = args.file.clone().into_os_string();
-    beside.push(".places");
-    let beside = PathBuf::from(beside);
-    let path = match &args.places {
-        Some(path) => path,
-        None if args.file.as_os_str() != "-" && beside.is_file() => &beside,
-        None => return Ok(HashMap::new()),
-    };
-    let octets = fs::read(path).map_err(|error| {
-        Failure::io(&format!("{} cannot be read ({error})", path.display()), "check the name and its rights")
-    })?;
-    files.push(pack::list("places", path)?);
-    let (places, bad) = causes::places(&String::from_utf8_lossy(&octets));
-    if bad > 0 {
-        say(&format!("{}: {bad} lines are no places", path.display()));
-    }
-    Ok(places)
 }
 
 /// Writes the output, packed.

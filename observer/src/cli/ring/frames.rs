@@ -7,7 +7,9 @@ use crate::cli::output;
 use serde::Serialize;
 use std::io::{self, Write};
 use wireproof_recorder::account::{Row, Share};
-use wireproof_recorder::{Frame, Kind, account};
+use wireproof_recorder::{Frame, Kind, Ring, account};
+
+const SCHEMA: &str = "wireproof.ring-frames/1";
 
 /// A frame; keys in fixed order.
 #[derive(Debug, Serialize)]
@@ -25,6 +27,16 @@ struct FrameRow {
     truncated: bool,
 }
 
+/// All of them; keys in fixed order.
+#[derive(Debug, Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    version: u8,
+    generation: u64,
+    digest: String,
+    frames: &'a [FrameRow],
+}
+
 /// Runs the verb.
 pub(super) fn run(args: &FramesArgs) -> Result<u8, Failure> {
     output::check(std::slice::from_ref(&args.file), args.output.as_deref())?;
@@ -36,6 +48,7 @@ pub(super) fn run(args: &FramesArgs) -> Result<u8, Failure> {
     let skip = args.last.map_or(0, |last| rows.len().saturating_sub(last));
     let rows = rows.get(skip..).unwrap_or_default();
     output::write(args.output.as_deref(), |out| match args.format.as_str() {
+        "json" => json(&ring, rows, out),
         "jsonl" => jsonl(rows, out),
         "csv" => csv(rows, out),
         _ => table(rows, out),
@@ -59,6 +72,18 @@ fn frame_row(frame: &Frame, row: &Row, before: Option<&Frame>) -> FrameRow {
         missed_deadline: frame.records.iter().any(|record| record.kind() == Some(Kind::DeadlineMiss)),
         truncated: frame.truncated,
     }
+}
+
+fn json(ring: &Ring, rows: &[FrameRow], out: &mut dyn Write) -> Result<(), Failure> {
+    let document = Document {
+        schema: SCHEMA,
+        version: ring.version,
+        generation: ring.generation,
+        digest: format!("{:08x}", ring.digest),
+        frames: rows,
+    };
+    let text = serde_json::to_string_pretty(&document).map_err(io::Error::from)?;
+    Ok(writeln!(out, "{text}")?)
 }
 
 fn jsonl(rows: &[FrameRow], out: &mut dyn Write) -> Result<(), Failure> {

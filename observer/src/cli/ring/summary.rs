@@ -2,22 +2,23 @@
 //! never added; a span is never a sum.
 
 use super::args::SummaryArgs;
-use super::{load, ms, percent};
+use super::{findings_table, load, ms, percent};
 use crate::cli::failure::Failure;
 use crate::cli::output;
-use hdrhistogram::Histogram;
 use serde::Serialize;
-use std::collections::BTreeMap;
 use std::io::{self, Write};
-use wireproof_recorder::account::Share;
+use wireproof_recorder::analysis::coverage::{Coverage, coverage};
+use wireproof_recorder::analysis::skips::lost;
+use wireproof_recorder::analysis::slow::{self, Slow};
+use wireproof_recorder::analysis::span::{self, RangeError, RangeRow};
+use wireproof_recorder::analysis::stages::{self, DeviceRow, StageRow, records};
+use wireproof_recorder::analysis::{Finding, Quantiles, findings};
 use wireproof_recorder::header::{self, Facts};
-use wireproof_recorder::layout::{Counter, NO_DEVICE};
-use wireproof_recorder::{Account, Kind, Record, Ring, account};
+use wireproof_recorder::layout::Counter;
+use wireproof_recorder::{Account, Kind, Ring, account};
 use wireproof_reports::text::clean;
 
 const SCHEMA: &str = "wireproof.ring-summary/1";
-/// Significant digits of the percentiles.
-const DIGITS: u8 = 3;
 
 /// A ring in figures; keys in fixed order.
 #[derive(Debug, Serialize)]
@@ -38,47 +39,24 @@ struct Document {
     partial: u64,
     truncated: u64,
     frame_ns: Quantiles,
+    work_ns: Quantiles,
     coverage: Coverage,
     deadlines: Deadlines,
+    slow: Slow,
+    devices: Vec<DeviceRow>,
     stages: Vec<StageRow>,
-}
-
-#[derive(Debug, Default, Serialize)]
-struct Quantiles {
-    min: u64,
-    p50: u64,
-    p95: u64,
-    p99: u64,
-    max: u64,
-}
-
-/// Per cent of the time that children explain.
-#[derive(Debug, Serialize)]
-struct Coverage {
-    frames: Option<f64>,
-    devices: Option<f64>,
-    worst_frame: Option<f64>,
-    worst_device: Option<f64>,
+    ranges: Vec<RangeRow>,
+    findings: Vec<Finding>,
 }
 
 /// Records of the ring, and what the writer has counted since it started.
 #[derive(Debug, Serialize)]
 struct Deadlines {
-    missed: u64,
-    worst_overrun_ns: u64,
+    #[serde(flatten)]
+    found: slow::Deadlines,
     missed_since_start: u64,
     slow_since_start: u64,
-}
-
-/// Spans of one stage, of one device where it has one.
-#[derive(Debug, Serialize)]
-struct StageRow {
-    stage: u16,
-    name: Option<String>,
-    device: Option<u16>,
-    device_name: Option<String>,
-    spans: u64,
-    ns: Quantiles,
+    suppressed_since_start: u64,
 }
 
 /// Runs the verb.
@@ -87,7 +65,7 @@ pub(super) fn run(args: &SummaryArgs) -> Result<u8, Failure> {
     let (image, ring) = load::ring(&args.file, &args.read)?;
     let facts = if ring.version == 1 { Facts::default() } else { header::facts(&image) };
     let account = account(&ring.frames);
-    let document = document(&ring, &facts, &account);
+    let document = document(&ring, &facts, &account, ranges(args, &ring)?);
     output::write(args.output.as_deref(), |out| match args.format.as_str() {
         "json" => {
             let text = serde_json::to_string_pretty(&document).map_err(io::Error::from)?;
@@ -98,11 +76,16 @@ pub(super) fn run(args: &SummaryArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn document(ring: &Ring, facts: &Facts, account: &Account) -> Document {
+fn document(ring: &Ring, facts: &Facts, account: &Account, ranges: Vec<RangeRow>) -> Document {
     let frames = &ring.frames;
     let starts = frames.iter().map(|frame| frame.start_ns).min().unwrap_or_default();
     let ends = frames.iter().map(|frame| frame.end_ns).max().unwrap_or_default();
     let partial = &ring.partial;
+    let missing: u64 = ring.gaps.iter().map(|gap| u64::from(gap.missing)).sum();
+    let skipped: u64 = records(ring, Kind::Skipped).map(|record| record.aux() & 0xFFFF_FFFF).sum();
+    let coverage = coverage(account);
+    let slow = slow::slow(frames);
+    let found = slow::deadlines(records(ring, Kind::DeadlineMiss), frames, facts.period_ns);
     Document {
         schema: SCHEMA,
         version: ring.version,
@@ -114,65 +97,55 @@ fn document(ring: &Ring, facts: &Facts, account: &Account) -> Document {
         last_frame: frames.last().map(|frame| frame.id),
         span_ns: ends.saturating_sub(starts),
         period_ns: facts.period_ns,
-        missing: ring.gaps.iter().map(|gap| u64::from(gap.missing)).sum(),
-        skipped: records(ring, Kind::Skipped).map(|record| record.aux() & 0xFFFF_FFFF).sum(),
+        missing,
+        skipped,
         partial: partial.count + partial.crc + partial.unfinished,
         truncated: frames.iter().filter(|frame| frame.truncated).count() as u64,
-        frame_ns: quantiles(frames.iter().map(|frame| frame.end_ns.saturating_sub(frame.start_ns))),
-        coverage: Coverage {
-            frames: account.frame_coverage().percent(),
-            devices: account.device_coverage().percent(),
-            worst_frame: account.worst_frame().and_then(Share::percent),
-            worst_device: account.worst_device().and_then(Share::percent),
-        },
+        frame_ns: Quantiles::of(account.rows.iter().map(|row| row.root_ns)),
+        work_ns: Quantiles::of(
+            account.rows.iter().map(|row| u64::try_from(row.total_ns).unwrap_or_default()),
+        ),
+        findings: findings::of_frames(account, &coverage, &slow, &found, lost(ring)),
+        coverage,
         deadlines: Deadlines {
-            missed: records(ring, Kind::DeadlineMiss).count() as u64,
-            worst_overrun_ns: records(ring, Kind::DeadlineMiss).map(Record::aux).max().unwrap_or_default(),
+            found,
             missed_since_start: facts.counter(Counter::DeadlineMisses),
             slow_since_start: facts.counter(Counter::SlowFrames),
+            suppressed_since_start: facts.counter(Counter::SlowLogsSuppressed),
         },
-        stages: stages(ring),
+        slow,
+        devices: stages::devices(account, &ring.tables),
+        stages: stages::stages(frames, &ring.tables),
+        ranges,
     }
 }
 
-/// Records of a kind, in frames and beside them.
-fn records(ring: &Ring, kind: Kind) -> impl Iterator<Item = &Record> {
-    let framed = ring.frames.iter().flat_map(|frame| &frame.records);
-    framed.chain(&ring.loose).filter(move |record| record.kind() == Some(kind))
+/// The device of a name or id.
+fn device(name: &str, ring: &Ring) -> Result<u16, Failure> {
+    let devices = &ring.tables.devices;
+    let id = name.parse().ok();
+    let found = devices.iter().find(|d| d.name == name).or_else(|| devices.iter().find(|d| Some(d.id) == id));
+    found.map(|device| device.id).ok_or_else(|| {
+        let names: Vec<_> = devices.iter().map(|device| device.name.as_str()).collect();
+        let todo = format!("name one of: {}", clean(&names.join(", ")));
+        Failure::usage(&format!("the ring has no device {name:?}"), &todo)
+    })
 }
 
-fn stages(ring: &Ring) -> Vec<StageRow> {
-    let mut spans: BTreeMap<(u16, u16), Vec<u64>> = BTreeMap::new();
-    for record in ring.frames.iter().flat_map(|frame| &frame.records) {
-        if record.kind() == Some(Kind::Span) {
-            let duration = record.end_ns().saturating_sub(record.start_ns());
-            spans.entry((record.stage(), record.device())).or_default().push(duration);
-        }
-    }
-    let row = |((stage, device), durations): ((u16, u16), Vec<u64>)| StageRow {
-        stage,
-        name: ring.tables.stage(stage).map(str::to_owned),
-        device: (device != NO_DEVICE).then_some(device),
-        device_name: ring.tables.device(device).map(str::to_owned),
-        spans: durations.len() as u64,
-        ns: quantiles(durations.into_iter()),
+/// Times of the ranges that were asked for.
+fn ranges(args: &SummaryArgs, ring: &Ring) -> Result<Vec<RangeRow>, Failure> {
+    let refused = |error: RangeError| {
+        let names: Vec<_> = ring.tables.stages.iter().map(|stage| stage.name.as_str()).collect();
+        let todo = if names.is_empty() {
+            "this ring names no stages".to_owned()
+        } else {
+            format!("write FROM..TO with stages in this order: {}", clean(&names.join(", ")))
+        };
+        Failure::usage(&error.to_string(), &todo)
     };
-    spans.into_iter().map(row).collect()
-}
-
-/// Quantiles to three digits, least and largest exact.
-fn quantiles(durations: impl Iterator<Item = u64>) -> Quantiles {
-    let Ok(mut histogram) = Histogram::<u64>::new(DIGITS) else { return Quantiles::default() };
-    let (mut min, mut max) = (u64::MAX, 0);
-    for duration in durations {
-        (min, max) = (min.min(duration), max.max(duration));
-        histogram.saturating_record(duration);
-    }
-    if histogram.is_empty() {
-        return Quantiles::default();
-    }
-    let at = |quantile| histogram.value_at_quantile(quantile).clamp(min, max);
-    Quantiles { min, p50: at(0.50), p95: at(0.95), p99: at(0.99), max }
+    let device = args.device.as_deref().map(|name| device(name, ring)).transpose()?;
+    let times = |text: &String| span::range(text, &ring.frames, &ring.tables, device).map_err(refused);
+    args.range.iter().map(times).collect()
 }
 
 fn table(document: &Document, account: &Account, out: &mut dyn Write) -> Result<(), Failure> {
@@ -197,21 +170,57 @@ fn table(document: &Document, account: &Account, out: &mut dyn Write) -> Result<
     writeln!(
         out,
         "deadlines: {} missed, worst by {} ms; since the writer's start {} missed, {} slow frames",
-        d.deadlines.missed,
-        ms(d.deadlines.worst_overrun_ns.into()),
+        d.deadlines.found.missed,
+        ms(d.deadlines.found.worst_overrun_ns.into()),
         d.deadlines.missed_since_start,
         d.deadlines.slow_since_start
     )?;
     writeln!(
         out,
-        "coverage: frames {}, worst {}; devices {}, worst {}",
+        "coverage: frames {}, worst {}{}; devices {}, worst {}{}",
         percent(Some(account.frame_coverage())),
         percent(account.worst_frame()),
+        id(" in frame", d.coverage.worst_frame_id),
         percent(Some(account.device_coverage())),
-        percent(account.worst_device())
+        percent(account.worst_device()),
+        id(" in frame", d.coverage.worst_device_frame)
     )?;
+    slow_frames(&d.slow, out)?;
+    times(d, out)?;
+    findings_table(&d.findings, out)
+}
+
+fn id(what: &str, id: Option<u32>) -> String {
+    id.map_or_else(String::new, |id| format!("{what} {id}"))
+}
+
+/// The slow frames that are told, one a second at most.
+fn slow_frames(slow: &Slow, out: &mut dyn Write) -> Result<(), Failure> {
+    for told in &slow.told {
+        writeln!(
+            out,
+            "slow: frame {}, {} devices, {} ms, {} ms past its deadline, {} others not told",
+            told.frame,
+            told.devices,
+            ms(told.duration_ns.into()),
+            ms(told.overrun_ns.into()),
+            told.suppressed
+        )?;
+    }
+    if slow.suppressed > 0 {
+        writeln!(out, "slow: {} more behind it, not told", slow.suppressed)?;
+    }
+    Ok(())
+}
+
+/// Percentiles, each of its own row.
+fn times(d: &Document, out: &mut dyn Write) -> Result<(), Failure> {
     writeln!(out, "\n{:<28} {:>8} {:>10} {:>10} {:>10} {:>10}", "ms", "spans", "p50", "p95", "p99", "max")?;
     line(out, "frame", d.frames, &d.frame_ns)?;
+    line(out, "work past the frame before", d.frames, &d.work_ns)?;
+    for row in &d.ranges {
+        line(out, &clean(&row.range), row.frames, &row.ns)?;
+    }
     for row in &d.stages {
         let name = row.name.clone().unwrap_or_else(|| format!("stage {}", row.stage));
         let device = match (&row.device_name, row.device) {
@@ -221,25 +230,16 @@ fn table(document: &Document, account: &Account, out: &mut dyn Write) -> Result<
         };
         line(out, &clean(&format!("{name}{device}")), row.spans, &row.ns)?;
     }
+    let worst = |row: &DeviceRow| row.worst.map_or_else(|| "-".to_owned(), |worst| format!("{worst:.2} %"));
+    for row in &d.devices {
+        let name = row.name.clone().unwrap_or_else(|| format!("device {}", row.device));
+        let covered = row.coverage.map_or_else(|| "-".to_owned(), |share| format!("{share:.2} %"));
+        writeln!(out, "covered {:<20} {:>8} {covered:>10}, worst {}", clean(&name), row.roots, worst(row))?;
+    }
     Ok(())
 }
 
 fn line(out: &mut dyn Write, name: &str, spans: u64, q: &Quantiles) -> io::Result<()> {
     let [p50, p95, p99, max] = [q.p50, q.p95, q.p99, q.max].map(|ns| ms(ns.into()));
     writeln!(out, "{name:<28} {spans:>8} {p50:>10} {p95:>10} {p99:>10} {max:>10}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn quantiles_are_those_of_the_values_and_zero_of_none() {
-        let q = quantiles((1..=1000).map(|n| n * 1000));
-        assert_eq!((q.min, q.max), (1000, 1_000_000));
-        assert!((499_500..=500_500).contains(&q.p50), "{}", q.p50);
-        assert!((989_000..=991_000).contains(&q.p99), "{}", q.p99);
-        assert_eq!(quantiles(std::iter::empty()).max, 0);
-        assert_eq!(quantiles([u64::MAX].into_iter()).p50, u64::MAX);
-    }
 }
