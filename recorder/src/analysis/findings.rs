@@ -91,9 +91,13 @@ pub fn of_frames(
     list.add(code::DEADLINE, warning, deadlines.missed, None, || {
         format!("deadlines missed, the worst by {overrun} ms")
     });
-    let worst = slow.told.iter().max_by_key(|told| told.duration_ns);
-    list.add(code::SLOW, warning, slow.frames, worst.map(|told| told.frame), || {
-        format!("frames of {} ms and more; {} of them are listed", ms(slow.threshold_ns), slow.told.len())
+    list.add(code::SLOW, warning, slow.frames, slow.worst_frame, || {
+        format!(
+            "frames of {} ms and more, the worst of {} ms; {} of them are listed",
+            ms(slow.threshold_ns),
+            ms(slow.worst_ns),
+            slow.told.len()
+        )
     });
     let shares = [
         ("frame", account.frame_coverage(), coverage.worst_frame_id),

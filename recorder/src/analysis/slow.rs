@@ -33,6 +33,10 @@ pub struct Slow {
     pub threshold_ns: u64,
     /// Number of them.
     pub frames: u64,
+    /// The slowest of them, told or not.
+    pub worst_frame: Option<u32>,
+    /// How long that took, ns.
+    pub worst_ns: u64,
     /// Those that are told.
     pub told: Vec<SlowFrame>,
     /// Not told behind the last one that is.
@@ -44,6 +48,9 @@ pub fn slow(frames: &[Frame]) -> Slow {
     let mut slow = Slow { threshold_ns: SLOW_NS, ..Slow::default() };
     for frame in frames.iter().filter(|frame| duration(frame) >= SLOW_NS) {
         slow.frames += 1;
+        if duration(frame) > slow.worst_ns {
+            (slow.worst_frame, slow.worst_ns) = (Some(frame.id), duration(frame));
+        }
         let last = slow.told.last().map(|told| told.end_ns);
         if last.is_some_and(|last| frame.end_ns < last.saturating_add(EVERY_NS)) {
             slow.suppressed += 1;
@@ -125,6 +132,7 @@ mod tests {
             (vec![(1, 0), (5, 2)], 5, 1),
             "exactly a second later counts"
         );
+        assert_eq!((slow.worst_frame, slow.worst_ns), (Some(6), 99_000_000), "though it is not told");
     }
 
     #[test]
