@@ -5,6 +5,7 @@
 
 pub mod anonymize;
 pub mod bench;
+pub mod bench_recorder;
 mod columns;
 mod csv;
 mod groups;
@@ -21,6 +22,7 @@ pub mod verdict;
 
 pub use anonymize::Mask;
 pub use bench::Bench;
+pub use bench_recorder::RecorderBench;
 pub use render::{Format, RenderError, Style, render};
 pub use summary::{Drain, Layers, Observer, QueueDelay, Source, Summary};
 pub use verdict::Verdict;
@@ -30,3 +32,6 @@ pub const SUMMARY_SCHEMA: &str = include_str!("../schemas/summary.schema.json");
 
 /// The JSON Schema of [`Bench`] as JSON (`wireproof.bench/1`, draft 2020-12).
 pub const BENCH_SCHEMA: &str = include_str!("../schemas/bench.schema.json");
+
+/// The JSON Schema of [`RecorderBench`] as JSON (`wireproof.bench-recorder/1`, draft 2020-12).
+pub const BENCH_RECORDER_SCHEMA: &str = include_str!("../schemas/bench-recorder.schema.json");
