@@ -10,4 +10,5 @@ pub mod show;
 pub mod socket;
 mod sys_send;
 
+pub(crate) use sys_send::monotonic_ns;
 pub use sys_send::thread_cpu_ns;

@@ -115,7 +115,7 @@ pub struct Extrapolation {
 }
 
 /// What the ring holds after the timing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Check {
     /// Frames that the arms wrote.
     pub frames_written: u64,
