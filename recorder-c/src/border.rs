@@ -255,7 +255,6 @@ pub extern "C" fn wpr_begin(handle: u64, frame_id: u32) -> i32 {
 }
 
 /// Records a span of the frame.
-#[expect(clippy::too_many_arguments, reason = "what a span is made of, without a struct for C to fill")]
 #[unsafe(no_mangle)]
 pub extern "C" fn wpr_span(
     handle: u64,
