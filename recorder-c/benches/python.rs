@@ -162,7 +162,9 @@ fn main() {
             arms[5].push(python.lap("ctypes"));
         }
     }
-    python.map(Python::end);
+    if let Some(python) = python {
+        python.end();
+    }
     assert_eq!(border::wpr_close(handle), 0);
     report(&mut arms);
 }
