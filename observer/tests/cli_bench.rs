@@ -7,7 +7,7 @@ mod cli_support;
 use cli_support::{outcome, wireproof};
 use serde_json::Value;
 use std::fs;
-use wireproof_reports::BENCH_SCHEMA;
+use wireproof_reports::{BENCH_RECORDER_SCHEMA, BENCH_SCHEMA};
 
 /// A bench that ends at once.
 const SHORT: [&str; 7] = ["bench", "--frame-bytes", "1000", "--blocks", "6", "--packing", "sacn=512"];
@@ -79,6 +79,48 @@ fn a_cpu_that_is_not_there_is_an_environment_error() {
     let (code, out, err) = short(&["--cpu", "1000000"]);
     assert_eq!((code, out.as_str()), (6, ""));
     assert!(err.lines().last().unwrap().contains("leave --cpu out"), "{err}");
+}
+
+#[test]
+fn the_recorder_is_timed_on_and_off_and_its_ring_holds_what_was_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let asked = |format: &str| {
+        let arguments = [
+            "bench",
+            "--recorder",
+            "--blocks",
+            "6",
+            "--frame-bytes",
+            "500",
+            "--seed",
+            "3",
+            "--format",
+            format,
+        ];
+        let (code, out, err) = outcome(wireproof(dir.path()).args(arguments));
+        assert_eq!(code, 0, "{err}");
+        out
+    };
+    let document: Value = serde_json::from_str(&asked("json")).unwrap();
+    let validator = jsonschema::validator_for(&serde_json::from_str(BENCH_RECORDER_SCHEMA).unwrap()).unwrap();
+    let errors: Vec<String> = validator.iter_errors(&document).map(|e| e.to_string()).collect();
+    assert_eq!(errors, Vec::<String>::new());
+    let keys =
+        ["events_per_frame", "blocks", "seed", "frame_bytes"].map(|key| document[key].as_u64().unwrap());
+    assert_eq!(keys, [27, 6, 3, 500]);
+    let check = &document["check"];
+    assert_eq!((&check["frames_written"], &check["wrong"]), (&check["frames_published"], &Value::from(0)));
+    assert!(check["frames_read"].as_u64().unwrap() >= 100);
+    let rates =
+        ["frames_per_s", "unframed_per_s"].map(|key| document["extrapolation"][key].as_u64().unwrap());
+    assert_eq!(rates, [60, 1938]);
+    let table = asked("table");
+    for start in ["clock_gettime ", "frame/off ", "frame/on ", "frame/given-times ", "unframed/on "] {
+        assert!(table.contains(&format!("\n{start}")), "{table}");
+    }
+    assert!(table.contains("extrapolation: ") && table.ends_with(" read back: all right\n"), "{table}");
+    assert_eq!(asked("csv").lines().count(), 1 + 6 + 5 + 1);
+    assert_eq!(asked("markdown").lines().filter(|line| line.starts_with('|')).count(), 2 + 6 + 2 + 5);
 }
 
 #[cfg(not(feature = "peers"))]

@@ -4,7 +4,7 @@
 use crate::header::Identity;
 use crate::layout::{MAGIC, STATE, file_bytes, state};
 use crate::words::{ReadWords, WriteWords};
-use crate::writer::{Writer, WriterError};
+use crate::writer::{self, Writer, WriterError};
 use memmap2::MmapOptions;
 use rustix::fs::{FallocateFlags, OFlags, fallocate, statfs};
 use std::ffi::OsString;
@@ -73,6 +73,7 @@ pub struct RingFile {
 /// # Errors
 /// Another writer is at work, the place is no place for a ring, or the system refuses.
 pub fn create(path: &Path, identity: &Identity, options: &Options) -> Result<RingFile, FileError> {
+    writer::check(options.capacity)?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if !options.any_file_system && !in_memory(folder)? {
         return Err(FileError::Disk(folder.to_owned()));

@@ -126,8 +126,8 @@ pub fn encode(identity: &Identity, capacity: u64, claim_window: u64) -> Vec<u8> 
     octets
 }
 
-/// Rows a table holds.
-const ROWS: [usize; 3] = [64, 16, 8];
+/// Rows of the stages, devices and protocols a ring holds.
+pub const ROWS: [usize; 3] = [64, 16, 8];
 /// Octets of a row.
 const ROW_BYTES: [usize; 3] = [32, 48, 16];
 

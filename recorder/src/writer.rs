@@ -100,6 +100,15 @@ pub enum WriterError {
     Generation(u64),
 }
 
+/// Finds out whether a ring can hold so many records.
+///
+/// # Errors
+/// [`WriterError::Capacity`].
+pub fn check(capacity: u64) -> Result<(), WriterError> {
+    let fits = capacity.is_power_of_two() && (MIN_CAPACITY..=MAX_CAPACITY).contains(&capacity);
+    if fits { Ok(()) } else { Err(WriterError::Capacity(capacity)) }
+}
+
 /// The writer of a ring.
 #[derive(Debug)]
 pub struct Writer<M: SharedMut, P: Protocol = Sound> {
@@ -144,9 +153,7 @@ impl<M: SharedMut, P: Protocol> Writer<M, P> {
         capacity: u64,
         generation: u64,
     ) -> Result<Self, WriterError> {
-        if !capacity.is_power_of_two() || !(MIN_CAPACITY..=MAX_CAPACITY).contains(&capacity) {
-            return Err(WriterError::Capacity(capacity));
-        }
+        check(capacity)?;
         let octets = shared.len() as u64 * 8;
         if octets != file_bytes(capacity) {
             return Err(WriterError::Memory { capacity, octets });
@@ -221,6 +228,12 @@ impl<M: SharedMut, P: Protocol> Writer<M, P> {
         self.shared.store(word(STATE), state::CLOSED);
     }
 
+    /// Whether events are recorded.
+    #[inline]
+    pub fn enabled(&self) -> bool {
+        self.enabled
+    }
+
     /// Generation of this writer.
     pub fn generation(&self) -> u64 {
         self.generation
@@ -249,7 +262,15 @@ impl<M: SharedMut, P: Protocol> Writer<M, P> {
     /// Opens the batch of a frame. [`NO_FRAME`] is no id: such a batch takes nothing.
     pub fn frame(&mut self, id: u32) -> Batch<'_, M, P> {
         let (first, open) = (self.next, id != NO_FRAME && self.enabled);
-        Batch { limit: self.batch_limit, writer: self, id, first, sum: 0, seq: 0, flags: 0, open }
+        let limit = self.batch_limit;
+        Batch { state: State { limit, id, first, sum: 0, seq: 0, flags: 0, open }, writer: self }
+    }
+
+    /// Takes up a batch that was set aside. One that was set aside before a restart in place takes nothing.
+    #[inline]
+    pub fn resume(&mut self, paused: Paused) -> Batch<'_, M, P> {
+        let open = paused.state.open && paused.generation == self.generation;
+        Batch { state: State { open, ..paused.state }, writer: self }
     }
 
     /// Writes one record; it stays private until it is published. For measurements and stress tests.
@@ -277,10 +298,9 @@ impl<M: SharedMut, P: Protocol> Writer<M, P> {
     }
 }
 
-/// The events of one frame: private until [`Batch::complete`]; dropped without it, the frame is abandoned.
-#[derive(Debug)]
-pub struct Batch<'a, M: SharedMut, P: Protocol = Sound> {
-    writer: &'a mut Writer<M, P>,
+/// How far a batch has come.
+#[derive(Clone, Copy, Debug)]
+struct State {
     id: u32,
     first: u64,
     limit: u64,
@@ -288,6 +308,22 @@ pub struct Batch<'a, M: SharedMut, P: Protocol = Sound> {
     seq: u16,
     flags: u16,
     open: bool,
+}
+
+/// A batch set aside by [`Batch::pause`], for callers that cannot hold a borrow of the writer from one event to the
+/// next. Dropped, it is neither complete nor counted as abandoned: [`Writer::resume`] it.
+#[derive(Debug)]
+#[must_use = "a paused batch goes on, or is given up, through Writer::resume"]
+pub struct Paused {
+    state: State,
+    generation: u64,
+}
+
+/// The events of one frame: private until [`Batch::complete`]; dropped without it, the frame is abandoned.
+#[derive(Debug)]
+pub struct Batch<'a, M: SharedMut, P: Protocol = Sound> {
+    writer: &'a mut Writer<M, P>,
+    state: State,
 }
 
 impl<M: SharedMut, P: Protocol> Batch<'_, M, P> {
@@ -299,11 +335,11 @@ impl<M: SharedMut, P: Protocol> Batch<'_, M, P> {
             self.refuse();
             return None;
         }
-        let seq = self.seq;
-        let words = event.words(self.id, seq);
-        self.sum = crc::record(self.sum, &Record { ordinal: 0, words });
+        let seq = self.state.seq;
+        let words = event.words(self.state.id, seq);
+        self.state.sum = crc::record(self.state.sum, &Record { ordinal: 0, words });
         self.writer.put(&words);
-        self.seq = seq + 1;
+        self.state.seq = seq + 1;
         Some(seq)
     }
 
@@ -316,34 +352,44 @@ impl<M: SharedMut, P: Protocol> Batch<'_, M, P> {
         }
     }
 
+    /// Sets the batch aside, so that the writer is free until [`Writer::resume`]. What is written meanwhile lies between
+    /// its events, and publishing shows them early: nothing should be.
+    #[inline]
+    pub fn pause(mut self) -> Paused {
+        let paused = Paused { state: self.state, generation: self.writer.generation };
+        // Dropping the batch would give its frame up.
+        self.state.open = false;
+        paused
+    }
+
     /// Room is kept for `frame_complete`, whose place has to fit, too.
     #[inline]
     fn takes(&self) -> bool {
-        let waiting = self.writer.next - self.first;
-        self.open && waiting + 1 < self.limit && self.seq < u16::MAX - 1
+        let waiting = self.writer.next - self.state.first;
+        self.state.open && waiting + 1 < self.state.limit && self.state.seq < u16::MAX - 1
     }
 
     #[cold]
     fn refuse(&mut self) {
         let counter = if self.writer.enabled { Counter::EventsDropped } else { Counter::EventsDisabled };
         self.writer.count(counter, 1);
-        self.flags |= FLAG_TRUNCATED;
+        self.state.flags |= FLAG_TRUNCATED;
     }
 
     /// Completes the frame: its last record, then everything becomes visible at once.
     pub fn complete(mut self, start_ns: u64, end_ns: u64) {
-        if !self.open {
+        if !self.state.open {
             return;
         }
-        self.open = false;
+        self.state.open = false;
         let complete =
-            Event { kind: Kind::FrameComplete, flags: self.flags, ..Event::span(0, start_ns, end_ns) };
-        let mut words = complete.words(self.id, self.seq);
-        words[4] = (u64::from(self.seq) + 1) << 32;
-        words[4] |= u64::from(crc::completion(self.sum, &Record { ordinal: 0, words }));
+            Event { kind: Kind::FrameComplete, flags: self.state.flags, ..Event::span(0, start_ns, end_ns) };
+        let mut words = complete.words(self.state.id, self.state.seq);
+        words[4] = (u64::from(self.state.seq) + 1) << 32;
+        words[4] |= u64::from(crc::completion(self.state.sum, &Record { ordinal: 0, words }));
         let writer = &mut *self.writer;
         writer.put(&words);
-        writer.published.last_frame = u64::from(self.id);
+        writer.published.last_frame = u64::from(self.state.id);
         writer.published.frames += 1;
         writer.published.last_end_ns = end_ns;
         writer.publish();
@@ -353,7 +399,7 @@ impl<M: SharedMut, P: Protocol> Batch<'_, M, P> {
 impl<M: SharedMut, P: Protocol> Drop for Batch<'_, M, P> {
     /// Gives the frame up: its records are published as they are, and no reader returns them as a frame.
     fn drop(&mut self) {
-        if self.open {
+        if self.state.open {
             self.writer.count(Counter::FramesAbandoned, 1);
             self.writer.publish();
         }

@@ -5,6 +5,7 @@
 
 pub mod anonymize;
 pub mod bench;
+pub mod bench_recorder;
 mod columns;
 mod csv;
 mod drains;
@@ -22,6 +23,7 @@ pub mod verdict;
 
 pub use anonymize::Mask;
 pub use bench::Bench;
+pub use bench_recorder::RecorderBench;
 pub use render::{Format, RenderError, Style, render};
 pub use summary::{DeviceClock, Drain, DrainedRing, Layers, Observer, QueueDelay, Source, Summary};
 pub use verdict::Verdict;
@@ -43,3 +45,6 @@ pub const RING_FRAMES_SCHEMA: &str = include_str!("../schemas/ring-frames.schema
 
 /// The JSON Schema of `ring causes` as JSON (`wireproof.ring-causes/1`, draft 2020-12).
 pub const RING_CAUSES_SCHEMA: &str = include_str!("../schemas/ring-causes.schema.json");
+
+/// The JSON Schema of [`RecorderBench`] as JSON (`wireproof.bench-recorder/1`, draft 2020-12).
+pub const BENCH_RECORDER_SCHEMA: &str = include_str!("../schemas/bench-recorder.schema.json");

@@ -6,6 +6,7 @@ use cargo_metadata::{DependencyKind, Metadata};
 const DIRECTIONS: &[(&str, &[&str])] = &[
     ("protocols", &[]),
     ("recorder", &[]),
+    ("recorder-c", &["recorder"]),
     ("encoders", &["protocols"]),
     ("matrices", &["protocols"]),
     ("reports", &["matrices", "recorder", "protocols"]),

@@ -13,4 +13,4 @@ mod stats;
 pub mod suite;
 
 pub use runner::{Arm, Clock, Plan, RunError, Timings, run};
-pub use stats::{Interval, LEAST_SAMPLES, Ratio, median, median_interval, quantile};
+pub use stats::{Difference, Interval, LEAST_SAMPLES, Ratio, median, median_interval, quantile};

@@ -1,7 +1,7 @@
 //! The runner: calibrates every arm, then times each of them once in every block, in a seeded random order.
 
 use super::order::Choices;
-use super::stats::{LEAST_SAMPLES, Ratio, median, quantile, sorted};
+use super::stats::{Difference, LEAST_SAMPLES, Ratio, median, quantile, sorted};
 use std::fmt;
 
 /// Most iterations in one timing; an arm that takes no time with as many cannot be timed.
@@ -143,7 +143,16 @@ impl Timings {
 
     /// How many times as long the arm takes as the base, block by block.
     pub fn ratio(&self, arm: usize, base: usize) -> Option<Ratio> {
-        Ratio::of(self.samples(arm).iter().copied().zip(self.samples(base).iter().copied()))
+        Ratio::of(self.pairs(arm, base))
+    }
+
+    /// How many nanoseconds an iteration of the arm takes more than one of the base, block by block.
+    pub fn difference(&self, arm: usize, base: usize) -> Option<Difference> {
+        Difference::of(self.pairs(arm, base))
+    }
+
+    fn pairs(&self, arm: usize, base: usize) -> impl Iterator<Item = (f64, f64)> {
+        self.samples(arm).iter().copied().zip(self.samples(base).iter().copied())
     }
 }
 

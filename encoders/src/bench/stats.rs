@@ -32,6 +32,27 @@ impl Ratio {
     }
 }
 
+/// How much longer one arm takes than another, ns: the median over the blocks, each block its own pair. Negative when
+/// it is shorter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Difference {
+    /// Median of the differences of the blocks.
+    pub median: f64,
+    /// Interval of that median at 95 % or a little more.
+    pub interval: Interval,
+}
+
+impl Difference {
+    /// The difference of pairs; `None` for fewer than [`LEAST_SAMPLES`] or a pair without a finite difference.
+    pub fn of(pairs: impl Iterator<Item = (f64, f64)>) -> Option<Difference> {
+        let differences = sorted(pairs.map(|(a, b)| a - b));
+        if differences.iter().any(|difference| !difference.is_finite()) {
+            return None;
+        }
+        Some(Difference { median: median(&differences)?, interval: median_interval(&differences)? })
+    }
+}
+
 /// The samples in ascending order.
 pub(super) fn sorted(samples: impl Iterator<Item = f64>) -> Vec<f64> {
     let mut sorted: Vec<f64> = samples.collect();
@@ -166,5 +187,23 @@ mod tests {
         assert_eq!(Ratio::of((0..20).map(|_| (1.0, 0.0))), None);
         assert_eq!(Ratio::of((0..20).map(|_| (0.0, 0.0))), None);
         assert_eq!(Ratio::of((0..5).map(|_| (1.0, 1.0))), None);
+    }
+
+    #[test]
+    fn a_difference_pairs_its_samples_so_that_drift_and_one_disturbed_pair_do_not_move_it() {
+        let drifting = (1..=20u32).map(|n| (f64::from(n) * 10.0 + 3.0, f64::from(n) * 10.0));
+        let disturbed = drifting.clone().chain([(5000.0, 1.0)]);
+        let interval = Interval { low: 3.0, high: 3.0 };
+        assert_eq!(Difference::of(drifting), Some(Difference { median: 3.0, interval }));
+        assert_eq!(Difference::of(disturbed), Some(Difference { median: 3.0, interval }));
+    }
+
+    #[test]
+    fn a_difference_may_be_negative_and_has_an_interval_or_none_at_all() {
+        let pairs = (1..=6u32).map(|n| (0.0, f64::from(n)));
+        let interval = Interval { low: -6.0, high: -1.0 };
+        assert_eq!(Difference::of(pairs.clone()), Some(Difference { median: -3.5, interval }));
+        assert_eq!(Difference::of(pairs.clone().take(5)), None);
+        assert_eq!(Difference::of(pairs.chain([(f64::NAN, 1.0)])), None);
     }
 }

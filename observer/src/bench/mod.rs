@@ -3,6 +3,9 @@
 
 #[cfg(feature = "peers")]
 mod peers;
+mod recorder;
+
+pub use recorder::{RecorderOptions, bench_recorder};
 
 use crate::live::sys_thread as thread;
 use std::cell::RefCell;
@@ -57,6 +60,9 @@ pub enum BenchError {
     /// The thread cannot stay on its CPU.
     #[error("{0}")]
     Cpu(io::Error),
+    /// There is no ring to write.
+    #[error("{0}")]
+    Ring(String),
     /// The runner gave up.
     #[error("{0}")]
     Run(#[from] RunError),

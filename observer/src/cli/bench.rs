@@ -3,29 +3,58 @@
 use super::bench_args::{BenchArgs, Packing, protocols};
 use super::failure::Failure;
 use super::{config, output, say};
-use crate::bench::{BenchError, Options, bench};
+use crate::bench::{BenchError, Options, RecorderOptions, bench, bench_recorder};
 use wireproof_encoders::Backend;
 use wireproof_encoders::bench::suite::usual_packing;
 use wireproof_protocols::Protocol;
 use wireproof_reports::{Bench, Style};
 
-/// An encoder that is not byte-identical to its golden datagrams.
+/// An encoder that is not byte-identical to its golden datagrams, or a ring that does not hold what was written.
 const DIFFERS: u8 = 1;
 
 /// Runs the verb.
 pub(super) fn run(args: &BenchArgs) -> Result<u8, Failure> {
+    if args.recorder {
+        return recorder(args);
+    }
     let options = options(args)?;
     let record = bench(&options)?;
-    if cfg!(debug_assertions) {
-        say("this is a build without optimisation, its times mean nothing: build with --release");
-    }
-    let style = Style { color: false, width: config::width() };
+    warn_of_debug();
+    let style = style();
     output::write(args.output.as_deref(), |out| Ok(record.render(args.format, style, out)?))?;
     if record.identical() {
         return Ok(0);
     }
     say(&format!("{} differ from the golden datagrams and have no times", listed(&record)));
     Ok(DIFFERS)
+}
+
+/// The writer of the ring, on and off.
+fn recorder(args: &BenchArgs) -> Result<u8, Failure> {
+    let options = RecorderOptions {
+        frame_bytes: args.frame_bytes as usize,
+        blocks: args.blocks,
+        seed: args.seed,
+        cpu: args.cpu,
+    };
+    let record = bench_recorder(&options)?;
+    warn_of_debug();
+    output::write(args.output.as_deref(), |out| Ok(record.render(args.format, style(), out)?))?;
+    if record.check.right() {
+        return Ok(0);
+    }
+    say("the ring does not hold what was written, its times mean nothing: report it");
+    Ok(DIFFERS)
+}
+
+fn style() -> Style {
+    Style { color: false, width: config::width() }
+}
+
+fn warn_of_debug() {
+    if cfg!(debug_assertions) {
+        say("this is a build without optimisation, its times mean nothing: build with --release");
+    }
 }
 
 fn options(args: &BenchArgs) -> Result<Options, Failure> {
@@ -77,7 +106,9 @@ impl From<BenchError> for Failure {
                 Failure::usage(&what, "choose another --frame-bytes, --packing or --encoders")
             }
             BenchError::Cpu(_) => Failure::io(&what, "name a CPU this process may use, or leave --cpu out"),
-            BenchError::Run(_) => Failure::io(&what, "this host cannot time it, try another"),
+            BenchError::Ring(_) | BenchError::Run(_) => {
+                Failure::io(&what, "this host cannot time it, try another")
+            }
         }
     }
 }

@@ -16,11 +16,18 @@ const FRAME_MAX: i64 = 32 << 20;
 Examples:
   wireproof bench
   wireproof bench --encoders sacn,artnet --packing 512 --blocks 1000 --seed 7 --format json -o bench.json
+  wireproof bench --recorder
 
 Every encoder gets the same seeded frame; nothing is sent. Before and after it is timed, its datagrams are compared
 with golden octets made another way; one that differs is not timed, and the exit code is 1. Times are CPU time of the
-thread. Ratios are medians over the blocks, each block its own pair. Build with --release, or the times mean nothing.")]
+thread. Ratios are medians over the blocks, each block its own pair. Build with --release, or the times mean nothing.
+
+--recorder times frames of 27 records with the flight recorder's writer on and off, alternating, and reads the ring back:
+if it does not hold what was written, the exit code is 1. Shares of a core are extrapolations.")]
 pub(super) struct BenchArgs {
+    /// Time the flight recorder's writer, on and off, instead of the encoders
+    #[arg(long, conflicts_with_all = ["encoders", "packing", "backend", "peers"])]
+    pub(super) recorder: bool,
     /// Octets of the frame; 8640 are 2880 RGB pixels
     #[arg(long, value_name = "N", default_value_t = 8640,
           value_parser = clap::value_parser!(u32).range(1..=FRAME_MAX))]

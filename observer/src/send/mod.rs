@@ -9,6 +9,7 @@ pub mod show;
 pub mod socket;
 mod sys_send;
 
+pub(crate) use sys_send::monotonic_ns;
 pub use sys_send::thread_cpu_ns;
 /// Deadlines; the simulated device keeps them, too.
 pub use wireproof_fixture::pace;
