@@ -15,6 +15,7 @@ pub mod header;
 pub mod image;
 pub mod layout;
 pub mod memory;
+pub mod offset;
 pub mod protocol;
 pub mod snapshot;
 pub mod v1;

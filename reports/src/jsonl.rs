@@ -22,6 +22,8 @@ struct Head<'a> {
     limits: &'a [String],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     drains: &'a [crate::summary::Drain],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    device_clock: Option<&'a crate::summary::DeviceClock>,
 }
 
 #[derive(Serialize)]
@@ -54,6 +56,7 @@ fn head(summary: &Summary) -> Head<'_> {
         last_ns: summary.last_ns,
         limits: &summary.limits,
         drains: &summary.drains,
+        device_clock: summary.device_clock.as_ref(),
     }
 }
 

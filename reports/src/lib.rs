@@ -7,6 +7,7 @@ pub mod anonymize;
 pub mod bench;
 mod columns;
 mod csv;
+mod drains;
 mod groups;
 mod json;
 mod jsonl;
@@ -22,7 +23,7 @@ pub mod verdict;
 pub use anonymize::Mask;
 pub use bench::Bench;
 pub use render::{Format, RenderError, Style, render};
-pub use summary::{Drain, Layers, Observer, QueueDelay, Source, Summary};
+pub use summary::{DeviceClock, Drain, DrainedRing, Layers, Observer, QueueDelay, Source, Summary};
 pub use verdict::Verdict;
 
 /// The JSON Schema of [`Summary`] as JSON (`wireproof.summary/1`, draft 2020-12).

@@ -46,6 +46,9 @@ pub struct Summary {
     /// Background downloads of a live run, in order of their end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub drains: Vec<Drain>,
+    /// Clock of the device, when its downloads say what time it is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_clock: Option<DeviceClock>,
 }
 
 /// A background download.
@@ -65,6 +68,61 @@ pub struct Drain {
     pub file: String,
     /// Why there is no file.
     pub error: Option<String>,
+    /// How often it was gone on with after it broke off.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub resumed: u32,
+    /// What the body is worth, if it is a recorder's ring.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ring: Option<DrainedRing>,
+}
+
+fn is_zero(n: &u32) -> bool {
+    *n == 0
+}
+
+/// A downloaded ring.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "status", rename_all = "lowercase")]
+pub enum DrainedRing {
+    /// It can be believed.
+    Ok {
+        /// Generation of its writer.
+        generation: u64,
+        /// Number of the copy; null when it was not sealed with a stamp.
+        snapshot: Option<u64>,
+        /// Whole frames.
+        frames: u64,
+        /// Id of the first.
+        first_frame: Option<u32>,
+        /// Id of the last.
+        last_frame: Option<u32>,
+        /// Ids between them that are not there.
+        missing: u64,
+        /// Slots that were dropped.
+        dropped: u64,
+        /// Frames that were not whole.
+        partial: u64,
+    },
+    /// Nothing of it can be believed.
+    Refused {
+        /// Why, as `ring verify` has it.
+        code: String,
+    },
+}
+
+/// Clock of the device against the one of the stamps: never more than is proven.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceClock {
+    /// Device's monotonic clock minus the clock of the stamps, ns; null when a clock was set during the run.
+    pub offset_ns: Option<i64>,
+    /// The truth is no further away than this, ns.
+    pub uncertainty_ns: Option<u64>,
+    /// Time it holds for, ns since 1970.
+    pub at_ns: Option<i64>,
+    /// Exchanges with the device.
+    pub exchanges: u64,
+    /// Most that the clocks are taken to drift apart, parts in a million.
+    pub drift_ppm: u32,
 }
 
 /// Where the datagrams came from.
@@ -234,6 +292,7 @@ impl Summary {
             outputs: account.outputs.iter().map(Output::from).collect(),
             limits: account.limits.clone(),
             drains: Vec::new(),
+            device_clock: None,
         }
     }
 

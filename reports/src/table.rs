@@ -263,6 +263,7 @@ fn drains(s: &Summary, width: usize, out: &mut dyn Write) -> io::Result<()> {
         longest / 1_000_000
     );
     line(out, width, "downloads", &text)?;
+    crate::drains::sentences(s).iter().try_for_each(|text| line(out, width, "", text))?;
     writeln!(out)
 }
 

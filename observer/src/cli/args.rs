@@ -53,6 +53,9 @@ pub(super) enum Verb {
     Device(Box<super::device::DeviceArgs>),
     /// Verify, summarise and account for flight-recorder rings
     Ring(super::ring::RingArgs),
+    /// Hand out a recorder ring over HTTP, well or badly; started by the simulated device
+    #[command(hide = true)]
+    DeviceService(Box<super::device_service::DeviceServiceArgs>),
     /// Run the planted-fault corpus through the verifier
     Selftest(SelftestArgs),
     /// Print shell completions

@@ -2,7 +2,7 @@
 
 use super::say;
 use crate::live::conduct::Event;
-use crate::live::drain::DrainStatus;
+use crate::live::drain::{DrainStatus, RingCheck};
 use crate::live::source::SourceInfo;
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -51,7 +51,14 @@ impl View {
                     DrainStatus::Ok => format!("{} octets in {ms} ms", span.bytes),
                     DrainStatus::Error(text) => format!("failed after {ms} ms: {text}"),
                 };
-                self.line(&format!("download {}: {how}", span.number));
+                let worth = match &span.ring {
+                    None => String::new(),
+                    Some(RingCheck::Ok(facts)) => format!(", a ring with {} whole frames", facts.frames),
+                    Some(RingCheck::Refused(why)) => {
+                        format!(", a ring that is refused ({why}): {}", why.advice())
+                    }
+                };
+                self.line(&format!("download {}: {how}{worth}", span.number));
             }
         }
     }

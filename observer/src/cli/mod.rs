@@ -6,6 +6,7 @@ mod bench;
 mod bench_args;
 mod config;
 mod device;
+mod device_service;
 mod doctor;
 mod explain;
 mod failure;
@@ -71,6 +72,7 @@ fn dispatch(verb: Verb) -> Result<u8, Failure> {
         Verb::Bench(args) => bench::run(&args),
         Verb::Device(args) => device::run(&args),
         Verb::Ring(args) => ring::run(&args),
+        Verb::DeviceService(args) => device_service::run(*args),
         Verb::Selftest(args) => selftest::run(&args),
         Verb::Completions(args) => generate::completions(&args),
         Verb::Man(args) => generate::man(&args),

@@ -6,7 +6,7 @@ use super::failure::Failure;
 use super::live_view::View;
 use super::{config, output, report, say, stall};
 use crate::live::conduct::{Observed, Run, RunError, conduct};
-use crate::live::drain::{DrainPlan, DrainStatus, DrainUrl};
+use crate::live::drain::{DrainPlan, DrainSpan, DrainStatus, DrainUrl, RingCheck};
 use crate::live::multicast::Joins;
 use crate::live::quiet::Quiet;
 use crate::live::receive::Manner;
@@ -23,8 +23,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use wireproof_protocols::registry::DECODERS;
 use wireproof_protocols::verify::Options;
+use wireproof_recorder::offset::{DRIFT_PPM, NoOffset, estimate};
 use wireproof_reports::summary::Fragments;
-use wireproof_reports::{Drain, Source, Summary};
+use wireproof_reports::{DeviceClock, Drain, DrainedRing, Source, Summary};
 
 /// Time between two pictures on a terminal, and between two lines elsewhere.
 const PICTURES: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(10)];
@@ -98,6 +99,7 @@ fn finish(args: &ObserveArgs, settings: &Settings, observed: Observed) -> Result
     let mut summary =
         Summary::of_run(&observed.account, source(&observed), observed.observer.clone(), observed.cut_short);
     summary.drains = observed.drains.iter().map(drained).collect();
+    summary.device_clock = device_clock(&observed.drains);
     report::write(&args.report, settings, &mut summary)?;
     if !args.quiet {
         missed(&observed).iter().for_each(|line| say(line));
@@ -135,7 +137,7 @@ fn missed(observed: &Observed) -> Vec<String> {
     lines
 }
 
-fn drained(span: &crate::live::drain::DrainSpan) -> Drain {
+fn drained(span: &DrainSpan) -> Drain {
     let error = match &span.status {
         DrainStatus::Ok => None,
         DrainStatus::Error(text) => Some(text.clone()),
@@ -148,6 +150,41 @@ fn drained(span: &crate::live::drain::DrainSpan) -> Drain {
         sha256: span.sha256.clone(),
         file: span.file_name.clone(),
         error,
+        resumed: span.resumed,
+        ring: span.ring.as_ref().map(ring),
+    }
+}
+
+fn ring(check: &RingCheck) -> DrainedRing {
+    match check {
+        RingCheck::Ok(facts) => DrainedRing::Ok {
+            generation: facts.generation,
+            snapshot: facts.snapshot,
+            frames: facts.frames,
+            first_frame: facts.first_frame,
+            last_frame: facts.last_frame,
+            missing: facts.missing,
+            dropped: facts.dropped,
+            partial: facts.partial,
+        },
+        RingCheck::Refused(why) => DrainedRing::Refused { code: why.to_string() },
+    }
+}
+
+/// What the downloads prove about the device's clock; nothing when none carried its time.
+fn device_clock(spans: &[DrainSpan]) -> Option<DeviceClock> {
+    let exchanges: Vec<_> = spans.iter().filter_map(|span| span.exchange).collect();
+    let unknown =
+        DeviceClock { exchanges: exchanges.len() as u64, drift_ppm: DRIFT_PPM, ..DeviceClock::default() };
+    match estimate(&exchanges, DRIFT_PPM) {
+        Ok(found) => Some(DeviceClock {
+            offset_ns: Some(found.offset_ns),
+            uncertainty_ns: Some(found.uncertainty_ns),
+            at_ns: Some(found.at_ns),
+            ..unknown
+        }),
+        Err(NoOffset::Contradiction) => Some(unknown),
+        Err(NoOffset::Nothing) => None,
     }
 }
 

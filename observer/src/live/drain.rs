@@ -7,9 +7,11 @@ mod fetch;
 mod part;
 mod schedule;
 mod url;
+mod verify;
 mod worker;
 
 pub use url::{BadUrl, DrainUrl};
+pub use verify::{RingCheck, RingFacts};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 use schedule::Schedule;
@@ -22,6 +24,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use thiserror::Error;
 use tokio::sync::oneshot;
+use wireproof_recorder::offset::Exchange;
 
 /// Longest body unless a plan says otherwise, octets.
 pub const LIMIT_BYTES: u64 = 256 << 20;
@@ -79,6 +82,12 @@ pub struct DrainSpan {
     pub status: DrainStatus,
     /// Name of the file in the plan's directory; empty when there is none.
     pub file_name: String,
+    /// How often it was gone on with after it broke off.
+    pub resumed: u32,
+    /// What the body is worth, if it is a recorder's ring.
+    pub ring: Option<RingCheck>,
+    /// Clock readings of bench and device, from a ring service.
+    pub exchange: Option<Exchange>,
 }
 
 /// What became of the starts so far.

@@ -1,22 +1,55 @@
 //! One download over HTTP/1.1: no redirect, no encryption, no more octets than allowed, and a length that must hold.
-//! A body that states no length and is not chunked ends where the connection ends.
+//! A body that states no length and is not chunked ends where the connection ends. A body that breaks off is gone on
+//! with, if the server names it by a strong entity tag, so that no two bodies are ever mixed.
 
 use super::part::PartFile;
 use super::url::DrainUrl;
+use super::worker::now_ns;
 use http_body_util::{BodyExt, Empty};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1;
-use hyper::header::{ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, HOST, USER_AGENT};
+use hyper::header::{
+    ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_RANGE, ETAG, HOST, HeaderValue,
+    IF_RANGE, RANGE, USER_AGENT,
+};
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 use thiserror::Error;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
+use tokio::time::sleep;
+use wireproof_recorder::offset::Exchange;
 
 /// Most octets read at once, and of a response's head.
 const PIECE: usize = 64 << 10;
+
+/// How often a body that broke off is gone on with.
+const MOST_RESUMES: u32 = 4;
+/// Rest before the first time; each further one is so much longer.
+const REST: Duration = Duration::from_millis(250);
+
+/// A body on the disk.
+#[derive(Debug)]
+pub(super) struct Fetched {
+    /// In lower-case hexadecimal.
+    pub(super) sha256: String,
+}
+
+/// What is known of a download, whether it succeeds or not.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Told {
+    /// Octets of body received.
+    pub(super) bytes: u64,
+    /// How often it was gone on with or begun again after it broke off.
+    pub(super) resumed: u32,
+    /// The server says that it is a recorder's ring.
+    pub(super) ring: bool,
+    /// The exchange of clocks with the least delay.
+    pub(super) exchange: Option<Exchange>,
+}
 
 /// Why there is no file.
 #[derive(Debug, Error)]
@@ -35,28 +68,132 @@ pub(super) enum FetchError {
     Body(hyper::Error),
     #[error("the file cannot be written: {0}")]
     File(io::Error),
+    #[error("the server goes on with another part, or another body, than was asked for")]
+    Range,
 }
 
-/// Downloads into `NAME` in the directory and returns the SHA-256; `bytes` counts along, for a download that is
-/// broken off.
+/// Downloads into `NAME` in the directory; `told` counts along, for a download that is broken off.
 pub(super) async fn fetch(
     url: &DrainUrl,
     directory: &Path,
     name: &str,
     limit: u64,
-    bytes: &mut u64,
-) -> Result<String, FetchError> {
-    let stream = TcpStream::connect(url.endpoint()).await.map_err(FetchError::Connect)?;
-    let handshake = http1::Builder::new().max_buf_size(PIECE).handshake(TokioIo::new(stream)).await;
-    let (mut sender, connection) = handshake.map_err(FetchError::Answer)?;
-    // Dropped with this download, which ends the connection too.
-    let mut driver = JoinSet::new();
-    driver.spawn(connection);
-    let response = sender.send_request(request(url)).await.map_err(FetchError::Answer)?;
-    accept(&response, limit)?;
-    let mut part = PartFile::create(directory, name).map_err(FetchError::File)?;
-    copy(response.into_body(), &mut part, limit, bytes).await?;
-    part.finish().map_err(FetchError::File)
+    told: &mut Told,
+) -> Result<Fetched, FetchError> {
+    let mut transfer = Transfer { url, limit, part: None, body: None };
+    while let Err(error) = transfer.attempt(directory, name, told).await {
+        if !transfer.can_resume(&error) || told.resumed == MOST_RESUMES {
+            return Err(error);
+        }
+        told.resumed += 1;
+        sleep(REST * told.resumed).await;
+    }
+    match transfer.part {
+        Some(part) => part.finish().map(|sha256| Fetched { sha256 }).map_err(FetchError::File),
+        None => Err(FetchError::Range),
+    }
+}
+
+/// One body, in as many attempts as it takes.
+struct Transfer<'a> {
+    url: &'a DrainUrl,
+    limit: u64,
+    part: Option<PartFile>,
+    /// Entity tag and length of the body that the part is of.
+    body: Option<(HeaderValue, u64)>,
+}
+
+impl Transfer<'_> {
+    /// Only what broke, and what the server is too busy for at the moment, is tried again.
+    fn can_resume(&self, error: &FetchError) -> bool {
+        let passing = match error {
+            FetchError::Body(_) | FetchError::Connect(_) | FetchError::Answer(_) => true,
+            FetchError::Status(status) => *status == StatusCode::SERVICE_UNAVAILABLE,
+            _ => false,
+        };
+        passing && self.body.is_some() && self.part.is_some()
+    }
+
+    async fn attempt(&mut self, directory: &Path, name: &str, told: &mut Told) -> Result<(), FetchError> {
+        let stream = TcpStream::connect(self.url.endpoint()).await.map_err(FetchError::Connect)?;
+        let handshake = http1::Builder::new().max_buf_size(PIECE).handshake(TokioIo::new(stream)).await;
+        let (mut sender, connection) = handshake.map_err(FetchError::Answer)?;
+        // Dropped with this attempt, which ends the connection too.
+        let mut driver = JoinSet::new();
+        driver.spawn(connection);
+        let request = self.request();
+        let asked_ns = now_ns();
+        let response = sender.send_request(request).await.map_err(FetchError::Answer)?;
+        told.note(&response, asked_ns, now_ns());
+        let limit = self.limit;
+        let part = match self.accept(&response)? {
+            Place::Start => self.start(&response, directory, name)?,
+            Place::Further => self.part.as_mut().ok_or(FetchError::Range)?,
+        };
+        copy(response.into_body(), part, limit, &mut told.bytes).await
+    }
+
+    fn request(&self) -> Request<Empty<Bytes>> {
+        let mut request = request(self.url);
+        if let Some(((etag, _), part)) = self.body.as_ref().zip(self.part.as_ref()) {
+            let headers = request.headers_mut();
+            headers.insert(IF_RANGE, etag.clone());
+            headers
+                .extend(HeaderValue::try_from(format!("bytes={}-", part.bytes())).ok().map(|v| (RANGE, v)));
+        }
+        request
+    }
+
+    /// Where this body has its place; a 206 has to go on exactly where the part ends, in the very same body.
+    fn accept(&self, response: &Response<Incoming>) -> Result<Place, FetchError> {
+        accept(response, self.limit)?;
+        if response.status() != StatusCode::PARTIAL_CONTENT {
+            return Ok(Place::Start);
+        }
+        let (part, (etag, length)) = self.part.as_ref().zip(self.body.as_ref()).ok_or(FetchError::Range)?;
+        let text = response.headers().get(CONTENT_RANGE).and_then(|range| range.to_str().ok());
+        let expected = format!("bytes {}-{}/{length}", part.bytes(), length.saturating_sub(1));
+        let same = response.headers().get(ETAG) == Some(etag) && text == Some(expected.as_str());
+        if same { Ok(Place::Further) } else { Err(FetchError::Range) }
+    }
+
+    fn start(
+        &mut self,
+        response: &Response<Incoming>,
+        directory: &Path,
+        name: &str,
+    ) -> Result<&mut PartFile, FetchError> {
+        let etag = response.headers().get(ETAG).filter(|etag| etag.as_bytes().starts_with(b"\""));
+        self.body = etag.cloned().zip(stated(response));
+        match &mut self.part {
+            Some(part) => part.start_over().map_err(FetchError::File)?,
+            None => self.part = Some(PartFile::create(directory, name).map_err(FetchError::File)?),
+        }
+        self.part.as_mut().ok_or(FetchError::Range)
+    }
+}
+
+/// Where the body of an answer goes.
+enum Place {
+    /// The file begins with it.
+    Start,
+    /// It goes on where the file ends.
+    Further,
+}
+
+impl Told {
+    /// Reads what a ring service says about itself.
+    fn note(&mut self, response: &Response<Incoming>, asked_ns: i64, answered_ns: i64) {
+        let number = |name: &str| response.headers().get(name)?.to_str().ok()?.parse::<i64>().ok();
+        self.ring |= response.headers().contains_key("x-ring-snapshot");
+        let clocks = number("x-ring-received-ns").zip(number("x-ring-sent-ns"));
+        let exchange =
+            clocks.map(|(received_ns, sent_ns)| Exchange { asked_ns, received_ns, sent_ns, answered_ns });
+        let delay = |exchange: &Exchange| exchange.delay_ns();
+        let better =
+            |e: &Exchange| self.exchange.as_ref().and_then(delay).is_none_or(|least| delay(e) < Some(least));
+        self.exchange = exchange.filter(|e| delay(e).is_some()).filter(better).or(self.exchange);
+    }
 }
 
 fn request(url: &DrainUrl) -> Request<Empty<Bytes>> {
@@ -86,11 +223,15 @@ fn accept(response: &Response<Incoming>, limit: u64) -> Result<(), FetchError> {
     if !status.is_success() {
         return Err(FetchError::Status(status));
     }
-    let stated = response.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
-    match stated {
+    match stated(response) {
         Some(length) if limit < length => Err(FetchError::TooLong(limit)),
         _ => Ok(()),
     }
+}
+
+/// The length that the answer states.
+fn stated(response: &Response<Incoming>) -> Option<u64> {
+    response.headers().get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
 async fn copy(

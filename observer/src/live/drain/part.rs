@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 
 /// A file that is being written; dropped before [`PartFile::finish`] it is removed.
@@ -27,6 +27,15 @@ impl PartFile {
         self.file.write_all(octets)?;
         self.sha256.update(octets);
         self.bytes = self.bytes.saturating_add(octets.len() as u64);
+        Ok(())
+    }
+
+    /// Throws away what is there: the body is coming from its start again.
+    pub(super) fn start_over(&mut self) -> io::Result<()> {
+        self.file.set_len(0)?;
+        self.file.rewind()?;
+        self.sha256 = Sha256::new();
+        self.bytes = 0;
         Ok(())
     }
 
@@ -79,6 +88,19 @@ mod tests {
         assert_eq!(part.finish().unwrap(), expected);
         assert_eq!(names(dir.path()), ["a.b.bin"]);
         assert_eq!(fs::read(dir.path().join("a.b.bin")).unwrap(), b"abc");
+    }
+
+    #[test]
+    fn a_file_that_starts_over_holds_nothing_of_before() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut part = PartFile::create(dir.path(), "a.bin").unwrap();
+        part.write(b"something else").unwrap();
+        part.start_over().unwrap();
+        part.write(b"abc").unwrap();
+        assert_eq!(part.bytes(), 3);
+        let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(part.finish().unwrap(), expected);
+        assert_eq!(fs::read(dir.path().join("a.bin")).unwrap(), b"abc");
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! The control thread: waits for a start, downloads, reports the span; ends when told to or when the run is over.
 
-use super::fetch::fetch;
+use super::fetch::{Told, fetch};
 use super::schedule::{Schedule, Start};
+use super::verify::check;
 use super::{Counts, DrainPlan, DrainSpan, DrainStatus};
 use crossbeam_channel::Sender;
 use std::convert::Infallible;
@@ -52,9 +53,9 @@ impl Worker {
     async fn one(&self, start: Start, stop: &mut oneshot::Receiver<Infallible>) -> bool {
         let started_ns = now_ns();
         let name = format!("drain-{:04}-{started_ns}.bin", start.number);
-        let mut bytes = 0;
+        let mut told = Told::default();
         let plan = &self.plan;
-        let download = fetch(&plan.url, &plan.directory, &name, plan.limit_bytes, &mut bytes);
+        let download = fetch(&plan.url, &plan.directory, &name, plan.limit_bytes, &mut told);
         let (outcome, stopped) = tokio::select! {
             biased;
             _ = stop => (Err("broken off: the run ended".to_owned()), true),
@@ -63,18 +64,26 @@ impl Worker {
                 Err(_) => Err(format!("not finished within {}", shown(plan.deadline))),
             }, false),
         };
-        let (status, sha256, file_name) = match outcome {
-            Ok(sha256) => (DrainStatus::Ok, sha256, name),
-            Err(text) => (DrainStatus::Error(text), String::new(), String::new()),
+        let ended_ns = now_ns();
+        let (status, sha256, file_name, ring) = match outcome {
+            Ok(fetched) => {
+                // A file that cannot be read back has its error when somebody wants to read it.
+                let ring = check(&plan.directory.join(&name), told.ring).unwrap_or_default();
+                (DrainStatus::Ok, fetched.sha256, name, ring)
+            }
+            Err(text) => (DrainStatus::Error(text), String::new(), String::new(), None),
         };
         let span = DrainSpan {
             number: start.number,
             started_ns,
-            ended_ns: now_ns(),
-            bytes,
+            ended_ns,
+            bytes: told.bytes,
             sha256,
             status,
             file_name,
+            resumed: told.resumed,
+            ring,
+            exchange: told.exchange,
         };
         Counts::add(&self.counts.unreported, u64::from(self.spans.try_send(span).is_err()));
         stopped
@@ -82,7 +91,7 @@ impl Worker {
 }
 
 /// The wall clock, which kernel stamps come from too.
-fn now_ns() -> i64 {
+pub(super) fn now_ns() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }

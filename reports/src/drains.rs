@@ -1,0 +1,104 @@
+//! Background downloads in words: how many, what the rings in them are worth, and how far the device's clock is known.
+
+use crate::summary::{DrainedRing, Summary};
+use crate::text::milliseconds;
+
+/// One sentence a fact; empty without downloads.
+pub(crate) fn sentences(s: &Summary) -> Vec<String> {
+    if s.drains.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec![rings(s), clock(s)];
+    let resumed: u64 = s.drains.iter().map(|d| u64::from(d.resumed)).sum();
+    if resumed > 0 {
+        lines.push(Some(format!("broken transfers were gone on with {resumed} times")));
+    }
+    lines.into_iter().flatten().collect()
+}
+
+fn rings(s: &Summary) -> Option<String> {
+    let (mut good, mut frames, mut dropped, mut codes) = (0u64, 0u64, 0u64, Vec::new());
+    for ring in s.drains.iter().filter_map(|d| d.ring.as_ref()) {
+        match ring {
+            DrainedRing::Ok { frames: whole, dropped: slots, partial, .. } => {
+                (good, frames) = (good + 1, frames + whole);
+                dropped += slots + partial;
+            }
+            DrainedRing::Refused { code } => codes.push(code.as_str()),
+        }
+    }
+    if good == 0 && codes.is_empty() {
+        return None;
+    }
+    let refused = if codes.is_empty() { String::new() } else { format!(" ({})", codes.join(", ")) };
+    Some(format!(
+        "rings: {good} verified with {frames} whole frames and {dropped} slots or frames dropped, {} refused{refused}",
+        codes.len()
+    ))
+}
+
+fn clock(s: &Summary) -> Option<String> {
+    let clock = s.device_clock?;
+    let Some((offset, uncertainty)) = clock.offset_ns.zip(clock.uncertainty_ns) else {
+        return Some("device clock: unknown, a clock was set during the run".to_owned());
+    };
+    let sign = if offset < 0 { "-" } else { "" };
+    Some(format!(
+        "device clock: bench {sign}{} ms, uncertain by {} ms, from {} exchanges",
+        milliseconds(offset.unsigned_abs()),
+        milliseconds(uncertainty),
+        clock.exchanges
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::summary::sample::summary;
+    use crate::summary::{DeviceClock, Drain};
+
+    fn with(drains: Vec<Drain>, device_clock: Option<DeviceClock>) -> Vec<String> {
+        sentences(&Summary { drains, device_clock, ..summary() })
+    }
+
+    fn drain(ring: Option<DrainedRing>, resumed: u32) -> Drain {
+        Drain { number: 1, ring, resumed, ..Drain::default() }
+    }
+
+    #[test]
+    fn rings_clock_and_broken_transfers_are_told() {
+        let good = |frames| DrainedRing::Ok {
+            generation: 2,
+            snapshot: Some(1),
+            frames,
+            first_frame: Some(0),
+            last_frame: Some(9),
+            missing: 0,
+            dropped: 3,
+            partial: 1,
+        };
+        let bad = DrainedRing::Refused { code: "BodyCrc".into() };
+        let clock = DeviceClock {
+            offset_ns: Some(-1_500_000),
+            uncertainty_ns: Some(250_000),
+            at_ns: Some(7),
+            exchanges: 3,
+            drift_ppm: 1000,
+        };
+        let drains =
+            vec![drain(Some(good(10)), 2), drain(Some(good(5)), 0), drain(Some(bad), 0), drain(None, 1)];
+        let expected = [
+            "rings: 2 verified with 15 whole frames and 8 slots or frames dropped, 1 refused (BodyCrc)",
+            "device clock: bench -1.500 ms, uncertain by 0.250 ms, from 3 exchanges",
+            "broken transfers were gone on with 3 times",
+        ];
+        assert_eq!(with(drains, Some(clock)), expected);
+    }
+
+    #[test]
+    fn downloads_of_something_else_say_nothing_and_a_clock_that_was_set_is_told() {
+        assert_eq!(with(vec![drain(None, 0)], None), Vec::<String>::new());
+        let set = with(vec![drain(None, 0)], Some(DeviceClock::default()));
+        assert_eq!(set, ["device clock: unknown, a clock was set during the run"]);
+    }
+}
