@@ -9,6 +9,8 @@ mod verify;
 
 pub(super) use args::RingArgs;
 
+pub(super) use load::{image, refused};
+
 use super::failure::Failure;
 use args::RingVerb;
 use wireproof_recorder::account::Share;
