@@ -50,7 +50,7 @@ impl Comparison {
 fn codes(kind: &str) -> (&'static [&'static str], &'static [&'static str]) {
     match kind {
         "duplicate" => (&["SEQ-DUPLICATE"], &[]),
-        "missing-push" => (&["FRAME-UNTERMINATED", "BIGPACKET-B11"], &["DDP-D12"]),
+        "missing-push" => (&["FRAME-UNTERMINATED", "BIGPACKET-B08"], &["DDP-D12"]),
         _ => (&["SEQ-LOST"], &["FRAME-TORN", "FRAME-UNTERMINATED"]),
     }
 }

@@ -121,7 +121,7 @@ mod tests {
                     assert_ne!(pair[0].kind, pair[1].kind, "seed {seed}");
                 }
                 assert!(
-                    faults[0].frame >= frames / 8 && faults[2].frame < frames - frames / 8,
+                    faults[0].frame >= frames / 10 && faults[2].frame < frames - frames / 10,
                     "seed {seed}"
                 );
                 for fault in &faults {
