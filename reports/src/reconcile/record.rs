@@ -47,6 +47,8 @@ pub(super) struct Life {
     pub(super) tables: Tables,
     /// Runs of whole frames in order.
     pub(super) runs: Vec<Run>,
+    /// Ids that were skipped on purpose in front of a frame of the record: first and how many.
+    skipped: BTreeSet<(u32, u32)>,
     /// What was not handed over, in order.
     pub(super) unsent: BTreeSet<Unsent>,
     /// Datagrams of a frame by device.
@@ -88,7 +90,7 @@ impl DeviceRecord {
 
     /// Whole frames, each counted once.
     pub fn frames(&self) -> u64 {
-        self.lives.values().flat_map(|life| &life.runs).map(Run::frames).sum()
+        self.lives.values().map(Life::frames).sum()
     }
 
     pub(super) fn lives(&self) -> impl Iterator<Item = &Life> {
@@ -97,7 +99,7 @@ impl DeviceRecord {
 }
 
 impl Run {
-    fn frames(&self) -> u64 {
+    fn ids(&self) -> u64 {
         u64::from(self.ids.1.wrapping_sub(self.ids.0)) + 1
     }
 
@@ -108,6 +110,12 @@ impl Run {
 }
 
 impl Life {
+    /// Whole frames.
+    fn frames(&self) -> u64 {
+        let ids: u64 = self.runs.iter().map(Run::ids).sum();
+        ids.saturating_sub(self.skipped.iter().map(|(_, count)| u64::from(*count)).sum())
+    }
+
     fn take(&mut self, ring: &Ring) {
         self.tables = ring.tables.clone();
         let stage = |name: &str| ring.tables.stages.iter().find(|s| s.name == name).map(|s| s.id);
@@ -130,6 +138,9 @@ impl Life {
             let Some(unsent) = sendings(frame, send, encode, &mut self.made) else { continue };
             let first = skips.get(&frame.id).copied().unwrap_or(frame.id);
             self.join(Run { ids: (first, frame.id), ns: (frame.start_ns, frame.end_ns) });
+            if first != frame.id && self.skipped.len() < KEPT {
+                self.skipped.insert((first, frame.id.wrapping_sub(first)));
+            }
             for one in unsent {
                 if self.unsent.len() < KEPT {
                     self.unsent.insert(one);
@@ -208,4 +219,34 @@ fn sendings(frame: &Frame, send: u16, encode: u16, made: &mut BTreeMap<u16, u64>
         });
     }
     whole.then_some(unsent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(id: u32) -> Run {
+        let at = u64::from(id.wrapping_add(10)) * 100;
+        Run { ids: (id, id), ns: (at, at + 60) }
+    }
+
+    #[test]
+    fn runs_are_the_same_in_whatever_order_and_however_often_frames_come() {
+        // 3 is missing, 6 and 7 were skipped on purpose; ids wrap.
+        let ids = [u32::MAX - 1, u32::MAX, 0, 1, 2, 4, 5, 8, 9];
+        let frames = ids.map(|id| if id == 8 { Run { ids: (6, 8), ..frame(8) } } else { frame(id) });
+        let expected =
+            [Run { ids: (u32::MAX - 1, 2), ns: (800, 1_260) }, Run { ids: (4, 9), ns: (1_400, 1_960) }];
+        let mut order: Vec<usize> = (0..frames.len()).chain(0..frames.len()).collect();
+        for turn in 0..200 {
+            let mut life = Life::default();
+            order.iter().for_each(|at| life.join(frames[*at]));
+            assert_eq!(life.runs, expected, "turn {turn}: {order:?}");
+            // Another order each turn, the same in every run of the test.
+            let length = order.len();
+            order.swap(turn % length, turn * 7 % length);
+            order.rotate_left(5);
+        }
+        assert_eq!(expected.map(|run| run.ids()), [5, 6]);
+    }
 }
