@@ -7,7 +7,8 @@ mod cli_support;
 use cli_support::{outcome, wireproof};
 use std::fs;
 
-const VERBS: [&str; 14] = [
+const VERBS: [&str; 15] = [
+    "demo",
     "analyze",
     "observe",
     "doctor",

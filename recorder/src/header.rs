@@ -214,6 +214,12 @@ pub fn tables(image: &[u8]) -> Tables {
 /// What a header says beside the names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
+    /// Boot of the host, all zeros when unknown.
+    pub boot_id: [u8; 16],
+    /// Start of the writer's process, clock ticks.
+    pub process_start: u64,
+    /// Both clocks as the generation began: monotonic ns, wall ns, spread of the reading ns, BOOTTIME - MONOTONIC ns.
+    pub anchor: [u64; 4],
     /// Frame period, ns.
     pub period_ns: u64,
     /// Counters, in the order of [`crate::layout::Counter`].
@@ -233,6 +239,9 @@ impl Facts {
 pub fn facts(image: &[u8]) -> Facts {
     let stamped = image.get(STAMP..STAMP + STAMP_MAGIC.len()) == Some(&STAMP_MAGIC);
     Facts {
+        boot_id: std::array::from_fn(|at| image.get(BOOT_ID + at).copied().unwrap_or_default()),
+        process_start: u64_at(image, PROCESS_START),
+        anchor: std::array::from_fn(|index| u64_at(image, ANCHOR + 8 * index)),
         period_ns: u64_at(image, PERIOD),
         counters: std::array::from_fn(|index| u64_at(image, COUNTERS + 8 * index)),
         snapshot: stamped.then(|| u64_at(image, STAMP_SNAPSHOT)),

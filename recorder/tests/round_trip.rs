@@ -155,10 +155,7 @@ fn compare(model: &Model, frame: &Frame) {
     }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
+#[test]
 fn a_batch_set_aside_after_every_event_gives_the_same_ring() {
     let image = |pause: bool| {
         let words = words(64);
@@ -200,7 +197,10 @@ fn a_batch_set_aside_before_a_restart_takes_nothing_after_it() {
     assert_eq!((writer.position(), words.load(word(VISIBLE))), (0, 0));
 }
 
-#[test]
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
     fn what_was_completed_comes_back_whole_and_nothing_else(
         steps in prop::collection::vec(step(), 0..60),
         exponent in 1_u32..9,

@@ -1,19 +1,32 @@
-//! Background downloads in words: how many, what the rings in them are worth, and how far the device's clock is known.
+//! Background downloads and the device's record in words: what the rings are worth, how far the device's clock is
+//! known, and what the record decided.
 
 use crate::summary::{DrainedRing, Summary};
 use crate::text::milliseconds;
 
-/// One sentence a fact; empty without downloads.
+/// One sentence a fact; empty without downloads and rings.
 pub(crate) fn sentences(s: &Summary) -> Vec<String> {
-    if s.drains.is_empty() {
-        return Vec::new();
-    }
     let mut lines = vec![rings(s), clock(s)];
     let resumed: u64 = s.drains.iter().map(|d| u64::from(d.resumed)).sum();
     if resumed > 0 {
         lines.push(Some(format!("broken transfers were gone on with {resumed} times")));
     }
+    lines.push(reconciled(s));
     lines.into_iter().flatten().collect()
+}
+
+fn reconciled(s: &Summary) -> Option<String> {
+    let r = s.reconciled.as_ref()?;
+    let missing = r.sender + r.wire + r.unknown;
+    let record = format!("the device's record ({} rings, {} frames)", r.rings, r.frames);
+    if missing == 0 {
+        return Some(format!("{record}: nothing was missing that it had to decide"));
+    }
+    let mut text = format!("{record}: {} never sent, {} sent and lost behind it", r.sender, r.wire);
+    if r.unknown > 0 {
+        text.push_str(&format!(", {} undecided ({})", r.unknown, r.reasons.join("; ")));
+    }
+    Some(text)
 }
 
 fn rings(s: &Summary) -> Option<String> {

@@ -24,6 +24,8 @@ struct Head<'a> {
     drains: &'a [crate::summary::Drain],
     #[serde(skip_serializing_if = "Option::is_none")]
     device_clock: Option<&'a crate::summary::DeviceClock>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reconciled: Option<&'a crate::reconcile::Reconciled>,
 }
 
 #[derive(Serialize)]
@@ -57,6 +59,7 @@ fn head(summary: &Summary) -> Head<'_> {
         limits: &summary.limits,
         drains: &summary.drains,
         device_clock: summary.device_clock.as_ref(),
+        reconciled: summary.reconciled.as_ref(),
     }
 }
 

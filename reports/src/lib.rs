@@ -14,6 +14,8 @@ mod json;
 mod jsonl;
 mod markdown;
 mod number;
+pub mod page;
+pub mod reconcile;
 pub mod render;
 pub mod summary;
 mod table;

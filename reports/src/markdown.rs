@@ -17,8 +17,8 @@ pub(crate) fn write(s: &Summary, out: &mut dyn Write) -> io::Result<()> {
     if !s.drains.is_empty() {
         let failed = s.drains.iter().filter(|d| d.error.is_some()).count();
         writeln!(out, "* {} background downloads, {failed} failed", s.drains.len())?;
-        crate::drains::sentences(s).iter().try_for_each(|text| writeln!(out, "* {text}"))?;
     }
+    crate::drains::sentences(s).iter().try_for_each(|text| writeln!(out, "* {}", escape(text)))?;
     s.limits.iter().try_for_each(|l| writeln!(out, "* {}", escape(l)))
 }
 

@@ -6,6 +6,7 @@ mod stream;
 
 pub use stream::{Causes, Frames, Interval, Octets, Output, Owners, Sequence, Stream, Sync};
 
+use crate::reconcile::Reconciled;
 use crate::verdict::{Verdict, judge};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -49,6 +50,9 @@ pub struct Summary {
     /// Clock of the device, when its downloads say what time it is there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_clock: Option<DeviceClock>,
+    /// What the device's own record decided about the losses, when there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reconciled: Option<Reconciled>,
 }
 
 /// A background download.
@@ -293,6 +297,7 @@ impl Summary {
             limits: account.limits.clone(),
             drains: Vec::new(),
             device_clock: None,
+            reconciled: None,
         }
     }
 

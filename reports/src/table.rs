@@ -249,8 +249,11 @@ fn distribution(i: &Interval) -> String {
 
 /// Background downloads: how many, how long, and how many datagrams were missing while they ran.
 fn drains(s: &Summary, width: usize, out: &mut dyn Write) -> io::Result<()> {
+    let sentences = crate::drains::sentences(s);
     if s.drains.is_empty() {
-        return Ok(());
+        let names = std::iter::once("device").chain(std::iter::repeat(""));
+        names.zip(&sentences).try_for_each(|(name, text)| line(out, width, name, text))?;
+        return if sentences.is_empty() { Ok(()) } else { writeln!(out) };
     }
     let failed = s.drains.iter().filter(|d| d.error.is_some()).count();
     let longest = s.drains.iter().map(|d| d.ended_ns.saturating_sub(d.started_ns)).max().unwrap_or(0);
@@ -263,7 +266,7 @@ fn drains(s: &Summary, width: usize, out: &mut dyn Write) -> io::Result<()> {
         longest / 1_000_000
     );
     line(out, width, "downloads", &text)?;
-    crate::drains::sentences(s).iter().try_for_each(|text| line(out, width, "", text))?;
+    sentences.iter().try_for_each(|text| line(out, width, "", text))?;
     writeln!(out)
 }
 

@@ -55,6 +55,7 @@ fn account() -> Account {
         frames: vec![4],
         owners: Some(Owners::default()),
         tainted: true,
+        open: 0,
     };
     let output = OutputAccount {
         name: "pole-b".to_owned(),

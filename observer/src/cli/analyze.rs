@@ -3,7 +3,7 @@
 use super::args::AnalyzeArgs;
 use super::config::Settings;
 use super::failure::Failure;
-use super::{output, report, say};
+use super::{output, report, rings, say};
 use crate::taping::Taping;
 use crate::{analysis, rig_file};
 use std::path::Path;
@@ -18,14 +18,16 @@ pub(super) fn run(args: &AnalyzeArgs) -> Result<u8, Failure> {
     let rig = settings.rig.as_deref().map(rig_file::load).transpose()?;
     let options = Options { rig, strict: settings.strict, ..Options::default() };
     let mut tape = args.tape.as_deref().map(start).transpose()?;
-    let (read, account) = analysis::analyze_taping(&args.files, options, &mut tape)?;
+    let (read, mut account) = analysis::analyze_taping(&args.files, options, &mut tape)?;
     let retaped = tape.as_ref().is_some_and(Taping::has_refused);
     let taped = tape.map(|tape| tape.finish(read.timestamps == "file-us"));
     if let (0, Some(damage)) = (read.packets, &read.damaged) {
         let what = format!("nothing could be read of {}, {damage}", read.name);
         return Err(Failure::io(&what, "fetch the capture again"));
     }
+    let reconciled = rings::of_files(&mut account, &args.ring, args.ring_clock)?;
     let mut summary = Summary::new(&account, analysis::source(read), Observer::default());
+    summary.reconciled = reconciled;
     report::write(&args.report, &settings, &mut summary)?;
     if let Some(damage) = &summary.source.damaged {
         say(&format!("{} is damaged, everything before it was judged: {damage}", summary.source.name));

@@ -1,6 +1,6 @@
 //! What can be typed: verbs, options and the examples in their help.
 
-use super::quantity::Universes;
+use super::quantity::{self, Universes};
 use crate::live::record::Rotation;
 use crate::slice::Around;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -31,6 +31,8 @@ pub(super) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Verb {
+    /// See it work: a device as a process, its record drained, three faults planted and found; needs nothing
+    Demo(super::demo::DemoArgs),
     /// Verify capture files: streams, frames, losses, findings and a verdict
     Analyze(AnalyzeArgs),
     /// Watch live traffic with the same engine: every missing datagram gets an owner
@@ -123,6 +125,12 @@ pub(super) struct AnalyzeArgs {
     /// Also write a tape: a record of 64 octets for each datagram, from which all this can be told again
     #[arg(long, value_name = "FILE", conflicts_with = "anonymize")]
     pub(super) tape: Option<PathBuf>,
+    /// Ask the device's own record who lost what: a recorder ring of the time; may be given several times
+    #[arg(long, value_name = "RING")]
+    pub(super) ring: Vec<PathBuf>,
+    /// Most that the device's wall clock and the one of the capture are apart
+    #[arg(long, value_name = "TIME", default_value = "5ms", value_parser = quantity::time)]
+    pub(super) ring_clock: Duration,
     #[command(flatten)]
     pub(super) report: ReportArgs,
 }

@@ -13,8 +13,11 @@ use crate::send::identity;
 use crate::send::socket::{Sent, Way};
 use report::Account;
 use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::io::{self, BufRead, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use wireproof_fixture::device::{
     Book, DeviceError, DeviceFile, Engine, FileRing, Length, Places, Report, Rig, Setting, default_rig,
     file_maker, parse_file, run as run_device,
@@ -35,13 +38,20 @@ pub(super) fn run(args: &DeviceArgs) -> Result<u8, Failure> {
     let interrupted = transmit::interrupts()?;
     let control = args.control.as_deref().map(ControlSocket::open).transpose();
     let control = control.map_err(|error| Failure::io_line(&error))?;
-    let mut host = Host::open(ways(&setting.rig), control, interrupted).map_err(|(at, error)| {
-        let name = setting.rig.outputs.get(at).map_or("", |output| &output.name);
-        Failure::io(&format!("output {name} cannot send ({error})"), "check address and routes (`ip route`)")
-    })?;
+    let mut host =
+        Host::open(ways(&setting.rig), control, Arc::clone(&interrupted)).map_err(|(at, error)| {
+            let name = setting.rig.outputs.get(at).map_or("", |output| &output.name);
+            Failure::io(
+                &format!("output {name} cannot send ({error})"),
+                "check address and routes (`ip route`)",
+            )
+        })?;
     engine.start(&mut host)?;
     if !args.quiet {
         introduce(args, &setting, ring.path());
+    }
+    if args.with_parent {
+        follow_parent(interrupted)?;
     }
     let report = run_device(&mut engine, rate, length(args), &mut host)?;
     let sent = host.sent();
@@ -53,6 +63,21 @@ pub(super) fn run(args: &DeviceArgs) -> Result<u8, Failure> {
         return Err(Failure::io(&what, "check the space on the disk"));
     }
     Ok(code(&report, &sent))
+}
+
+/// Waits for the parent's word, then ends the device when the parent is gone.
+fn follow_parent(interrupted: Arc<AtomicBool>) -> Result<(), Failure> {
+    let mut word = String::new();
+    // A parent that is gone already has closed the pipe: the same as being told to end.
+    let read = io::stdin().lock().read_line(&mut word);
+    interrupted.fetch_or(!matches!(read, Ok(1..)), Ordering::Relaxed);
+    let watch = move || {
+        let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
+        interrupted.store(true, Ordering::Relaxed);
+    };
+    let started = thread::Builder::new().name("parent".to_owned()).spawn(watch);
+    started.map_err(|e| Failure::io(&format!("no thread can be started ({e})"), "check the limits"))?;
+    Ok(())
 }
 
 fn code(report: &Report, sent: &Sent) -> u8 {

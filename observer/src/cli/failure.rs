@@ -6,6 +6,8 @@ use crate::slice::SliceError;
 use std::io;
 use wireproof_reports::RenderError;
 
+/// A FAIL verdict.
+pub(super) const FAIL: u8 = 1;
 /// Usage or plan error.
 pub(super) const USAGE: u8 = 2;
 /// Environment or I/O.
@@ -41,6 +43,15 @@ impl Failure {
     /// Something the system refused.
     pub(super) fn io(what: &str, todo: &str) -> Failure {
         Failure::Said { code: IO, text: format!("{what}: {todo}") }
+    }
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Failure::Write(error) => write!(f, "{error}"),
+            Failure::Said { text, .. } => f.write_str(text),
+        }
     }
 }
 

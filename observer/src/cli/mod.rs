@@ -5,6 +5,7 @@ mod args;
 mod bench;
 mod bench_args;
 mod config;
+mod demo;
 mod device;
 mod device_service;
 mod doctor;
@@ -19,6 +20,7 @@ mod quantity;
 mod replay;
 mod report;
 mod ring;
+mod rings;
 mod selftest;
 mod send;
 mod slice;
@@ -70,6 +72,7 @@ fn dispatch(verb: Verb) -> Result<u8, Failure> {
         Verb::Replay(args) => replay::run(&args),
         Verb::Send(args) => send::run(&args),
         Verb::Bench(args) => bench::run(&args),
+        Verb::Demo(args) => demo::run(&args),
         Verb::Device(args) => device::run(&args),
         Verb::Ring(args) => ring::run(&args),
         Verb::DeviceService(args) => device_service::run(*args),

@@ -5,7 +5,7 @@ use super::config::Settings;
 use super::failure::Failure;
 use super::live_view::View;
 use super::transmit::interrupts;
-use super::{config, output, report, say, stall};
+use super::{config, output, report, rings, say, stall};
 use crate::live::conduct::{Observed, Run, RunError, conduct};
 use crate::live::drain::{DrainPlan, DrainSpan, DrainStatus, DrainUrl, RingCheck};
 use crate::live::multicast::Joins;
@@ -90,11 +90,10 @@ fn check(args: &ObserveArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-fn finish(args: &ObserveArgs, settings: &Settings, observed: Observed) -> Result<u8, Failure> {
-    let mut summary =
-        Summary::of_run(&observed.account, source(&observed), observed.observer.clone(), observed.cut_short);
-    summary.drains = observed.drains.iter().map(drained).collect();
-    summary.device_clock = device_clock(&observed.drains);
+fn finish(args: &ObserveArgs, settings: &Settings, mut observed: Observed) -> Result<u8, Failure> {
+    let reconciled = rings::of_drains(&mut observed, &args.drain_dir)?;
+    let mut summary = summary(&observed);
+    summary.reconciled = reconciled;
     report::write(&args.report, settings, &mut summary)?;
     if !args.quiet {
         missed(&observed).iter().for_each(|line| say(line));
@@ -113,6 +112,15 @@ fn finish(args: &ObserveArgs, settings: &Settings, observed: Observed) -> Result
         return Err(Failure::io(&format!("the run ended early: {error}"), "see `wireproof doctor`"));
     }
     Ok(report::exit_code(&args.report, &summary))
+}
+
+/// The run record of a live run.
+pub(super) fn summary(observed: &Observed) -> Summary {
+    let observer = observed.observer.clone();
+    let mut summary = Summary::of_run(&observed.account, source(observed), observer, observed.cut_short);
+    summary.drains = observed.drains.iter().map(drained).collect();
+    summary.device_clock = device_clock(&observed.drains);
+    summary
 }
 
 /// What a watcher of the run did not get to see of it; nothing of it is missing in the summary.

@@ -11,6 +11,8 @@ mod verify;
 
 pub(super) use args::RingArgs;
 
+pub(super) use load::{image, refused};
+
 use super::failure::Failure;
 use args::RingVerb;
 use std::io::Write;

@@ -2,7 +2,7 @@
 //! tells, ends everything in order, and makes the account.
 
 use super::counters::{CounterReader, Counters, PERIOD};
-use super::drain::{DrainPlan, DrainSpan, DrainTotals, Drainer};
+use super::drain::{DrainPlan, DrainSpan, DrainTotals, Drainer, RingCheck, once};
 use super::receive::{Links, Manner, Received, Told, now, receive};
 use super::record::{RecordPlan, Recorded, Writing};
 use super::source::{Source, SourceInfo};
@@ -28,6 +28,8 @@ const TOLD: usize = 1_024;
 const READINGS: usize = 1_024;
 /// Streams of a progress record.
 const STREAMS_SHOWN: usize = 512;
+/// Longest that the download after the end may take.
+const LAST: Duration = Duration::from_secs(5);
 /// How long a download that is broken off may take to end.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -177,8 +179,24 @@ pub fn conduct(
     let mut observed = close(received, tap, (writing, taping), run);
     channels.rest(&mut observed, drains, watch);
     observed.drain_totals = drain_totals;
+    last_ring(run, &mut observed, watch)?;
     observed.cut_short = run.duration.is_some() && !finished && !(run.manner.fail_fast && is_fail(&observed));
     Ok(observed)
+}
+
+/// Downloads the ring once more when nothing is received any more: the downloads before do not reach to the end.
+fn last_ring(run: &Run, observed: &mut Observed, watch: &mut dyn FnMut(Event<'_>)) -> Result<(), RunError> {
+    let ring = |span: &&DrainSpan| matches!(span.ring, Some(RingCheck::Ok(_)));
+    let number = observed.drains.iter().map(|span| span.number).max().unwrap_or_default() + 1;
+    let Some(plan) = run.drain.as_ref().filter(|_| observed.drains.iter().any(|span| ring(&span))) else {
+        return Ok(());
+    };
+    let plan = DrainPlan { deadline: plan.deadline.min(LAST), ..plan.clone() };
+    if let Some(span) = once(&plan, number)? {
+        watch(Event::Drained(&span));
+        observed.drains.push(span);
+    }
+    Ok(())
 }
 
 /// A run that was told to end at the first violation, and did, is not cut short.

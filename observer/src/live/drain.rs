@@ -182,6 +182,22 @@ impl Drainer {
     }
 }
 
+/// Makes one download and waits for it: the last one of a run, once nothing is received any more.
+///
+/// # Errors
+/// [`DrainError`]; how the download ended is said by its span.
+pub fn once(plan: &DrainPlan, number: u64) -> Result<Option<DrainSpan>, DrainError> {
+    let schedule = Schedule::new(plan.every, plan.run).ok_or(DrainError::NoInterval)?;
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_io().enable_time().build().map_err(DrainError::Thread)?;
+    let (spans, ended) = bounded(1);
+    let counts = Arc::new(Counts::default());
+    let worker = worker::Worker { plan: plan.clone(), schedule, run_start: Instant::now(), spans, counts };
+    runtime.block_on(worker.once(number));
+    runtime.shutdown_background();
+    Ok(ended.try_recv().ok())
+}
+
 impl Counts {
     fn add(counter: &AtomicU64, more: u64) {
         counter.fetch_add(more, Ordering::Relaxed);

@@ -342,4 +342,6 @@ pub struct Finding {
     pub owners: Option<Owners>,
     /// True when the capture itself lost packets at the time, so that the finding cannot be held against anybody.
     pub tainted: bool,
+    /// Of `owners.unknown`: how many may be the observer's own, which no sender's record can decide.
+    pub open: u64,
 }

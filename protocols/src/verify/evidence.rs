@@ -220,6 +220,7 @@ impl Verifier {
                     spoiled.push(loss.window);
                     f.tainted = true;
                 }
+                f.open = s.ambiguous;
                 give(of, s);
                 give(&mut flow.cold.owners, s);
             }

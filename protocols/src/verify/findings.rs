@@ -206,5 +206,6 @@ fn blank(rule: &'static Rule, severity: Severity, place: Place, text: String) ->
         frames: Vec::new(),
         owners: None::<Owners>,
         tainted: false,
+        open: 0,
     }
 }

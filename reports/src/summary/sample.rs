@@ -25,6 +25,7 @@ pub(crate) fn finding(id: &str, code: &'static str) -> verify::Finding {
         frames: vec![4, 5],
         owners: Some(verify::Owners { unknown: 5, ..verify::Owners::default() }),
         tainted: false,
+        open: 0,
     }
 }
 

@@ -81,6 +81,10 @@ pub(in crate::cli) struct DeviceArgs {
     /// Write the account here instead of standard output; - is standard output
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,
+    /// Wait for a line on standard input before the first frame, and end when it closes, as it does when the process
+    /// that started this one ends
+    #[arg(long, hide = true)]
+    pub(super) with_parent: bool,
     /// Say nothing before the account
     #[arg(short, long)]
     pub(super) quiet: bool,

@@ -43,12 +43,12 @@ pub(super) fn ring(path: &Path, args: &ReadArgs) -> Result<(Vec<u8>, Ring), Fail
 }
 
 /// The line of a refusal.
-pub(super) fn refused(path: &Path, refusal: Refusal) -> String {
+pub(in crate::cli) fn refused(path: &Path, refusal: Refusal) -> String {
     format!("{}: {refusal}: {}", path.display(), refusal.advice())
 }
 
 /// The octets of a file, unpacked, and no more than the largest ring and one.
-fn image(path: &Path) -> Result<Vec<u8>, Failure> {
+pub(in crate::cli) fn image(path: &Path) -> Result<Vec<u8>, Failure> {
     let failed = |error: io::Error| {
         Failure::io(&format!("{} cannot be read ({error})", path.display()), "check the name and its rights")
     };

@@ -43,6 +43,13 @@ impl Worker {
         }
     }
 
+    /// Makes one download more, whatever the schedule says.
+    pub(super) async fn once(&self, number: u64) {
+        let (_open, mut stop) = oneshot::channel();
+        Counts::add(&self.counts.started, 1);
+        self.one(Start { number, at: Duration::ZERO }, &mut stop).await;
+    }
+
     fn upcoming(&mut self) -> Option<Start> {
         let (start, skipped) = self.schedule.upcoming(self.run_start.elapsed());
         Counts::add(&self.counts.skipped, skipped);

@@ -1,0 +1,170 @@
+//! What the demo says and keeps: the result on the terminal, the files of its folder.
+
+use super::compare::{Comparison, Row};
+use super::plan::meaning;
+use super::{Demo, write};
+use crate::cli::failure::Failure;
+use crate::cli::output;
+use serde::Deserialize;
+use std::fs;
+use wireproof_protocols::verify::Owners;
+use wireproof_reports::page::{self, Section};
+use wireproof_reports::{DrainedRing, Format, Style, Summary, render};
+
+/// The device's own account, as far as the demo holds it against the wire.
+#[derive(Deserialize)]
+struct DeviceAccount {
+    outputs: Vec<DeviceOutput>,
+}
+
+#[derive(Deserialize)]
+struct DeviceOutput {
+    datagrams: u64,
+    goodbyes: u64,
+}
+
+impl Demo<'_> {
+    /// All planted faults found, nothing else, nothing lost by the observer, every ring verified, every datagram that
+    /// left the device seen.
+    pub(super) fn is_good(&self, summary: &Summary, comparison: &Comparison) -> bool {
+        let all = comparison.found() == self.faults.len() && comparison.rows.len() == self.faults.len();
+        let (good, bad) = rings(summary);
+        all && comparison.wrong.is_empty()
+            && summary.observer.lost == 0
+            && good > 0
+            && bad == 0
+            && self.sent() == Some(summary.datagrams.lighting)
+    }
+
+    /// Datagrams that left the device, by its own account, those lost behind its engine left out.
+    fn sent(&self) -> Option<u64> {
+        let text = fs::read_to_string(self.out.join("device.json")).ok()?;
+        let account: DeviceAccount = serde_json::from_str(&text).ok()?;
+        Some(account.outputs.iter().map(|o| o.datagrams + o.goodbyes).sum())
+    }
+
+    /// The line that says it all.
+    fn result(&self, summary: &Summary, comparison: &Comparison) -> String {
+        format!(
+            "found {} of {}, {} false, observer lost {}",
+            comparison.found(),
+            self.faults.len(),
+            comparison.wrong.len(),
+            summary.observer.lost
+        )
+    }
+
+    /// Writes the files, then says the result.
+    pub(super) fn keep(&self, summary: &Summary, comparison: &Comparison) -> Result<(), Failure> {
+        let result = self.result(summary, comparison);
+        for (name, format) in [("summary.json", Format::Json), ("run.md", Format::Markdown)] {
+            let style = Style { color: false, width: 120 };
+            output::write(Some(&self.out.join(name)), |out| Ok(render(summary, format, style, out)?))?;
+        }
+        let page = self.out.join("index.html");
+        let sections = [self.planted(comparison), self.datagrams(summary)];
+        let title = format!("wireproof demo: {result}");
+        output::write(Some(&page), |out| Ok(page::write(&title, summary, &sections, out)?))?;
+        write(&self.out.join("result.txt"), &format!("{result}\n"))?;
+        let lines = self.lines(summary, comparison);
+        output::write(None, |out| {
+            lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
+            writeln!(out, "{result}")?;
+            Ok(writeln!(out, "page: {}", page.display())?)
+        })
+    }
+
+    fn lines(&self, summary: &Summary, comparison: &Comparison) -> Vec<String> {
+        let mut lines: Vec<String> = comparison.rows.iter().map(line).collect();
+        lines.extend(comparison.wrong.iter().map(|(id, code)| format!("not planted: {id} {code}")));
+        let (good, bad) = rings(summary);
+        lines.push(format!("rings: {good} of {} verified", good + bad));
+        let seen = summary.datagrams.lighting;
+        let sent = self.sent().map_or_else(|| "?".to_owned(), |n| n.to_string());
+        lines.push(format!(
+            "datagrams: {sent} left the device, {seen} seen; missing: {}",
+            shares(&owners(summary))
+        ));
+        lines
+    }
+
+    fn planted(&self, comparison: &Comparison) -> Section {
+        let row = |row: &Row| {
+            let found: Vec<String> = row.findings.iter().map(|(id, code)| format!("{id} {code}")).collect();
+            vec![
+                row.deed.kind.clone(),
+                meaning(&row.deed.kind).to_owned(),
+                row.deed.output.clone().unwrap_or_default(),
+                row.deed.frame.to_string(),
+                row.deed.datagrams.to_string(),
+                if row.found { "found" } else { "NOT FOUND" }.to_owned(),
+                found.join(", "),
+                shares(&row.owners),
+            ]
+        };
+        let columns = ["fault", "what", "output", "frame", "datagrams", "", "findings", "owners"];
+        Section {
+            heading: "What was planted, and what was found".to_owned(),
+            text: "The device wrote down each fault as it did it (truth.jsonl); nothing of that was known to the observer."
+                .to_owned(),
+            columns: columns.map(str::to_owned).to_vec(),
+            rows: comparison.rows.iter().map(row).collect(),
+        }
+    }
+
+    fn datagrams(&self, summary: &Summary) -> Section {
+        let (good, bad) = rings(summary);
+        let o = owners(summary);
+        let row = |what: &str, n: u64| vec![what.to_owned(), n.to_string()];
+        Section {
+            heading: "Every datagram accounted for".to_owned(),
+            text: String::new(),
+            columns: vec![String::new(), "number".to_owned()],
+            rows: vec![
+                row("frames of the device", self.frames),
+                row("datagrams that left it, by its own account", self.sent().unwrap_or_default()),
+                row("datagrams seen", summary.datagrams.lighting),
+                row("missing: never sent (sender)", o.sender),
+                row("missing: lost behind the device (wire)", o.wire),
+                row("missing: lost by the observer", o.observer),
+                row("missing: unknown", o.unknown),
+                row("rings verified", good),
+                row("rings refused or not whole", bad),
+            ],
+        }
+    }
+}
+
+fn line(row: &Row) -> String {
+    let deed = &row.deed;
+    let ids: Vec<String> = row.findings.iter().map(|(id, code)| format!("{id} {code}")).collect();
+    format!(
+        "{} {} (frame {}, {}: {}): {}{}",
+        if row.found { "found" } else { "NOT FOUND" },
+        deed.kind,
+        deed.frame,
+        deed.output.as_deref().unwrap_or("device"),
+        meaning(&deed.kind),
+        if ids.is_empty() { "no finding".to_owned() } else { ids.join(", ") },
+        if row.owners == Owners::default() { String::new() } else { format!("; {}", shares(&row.owners)) }
+    )
+}
+
+fn shares(o: &Owners) -> String {
+    format!("sender {}, wire {}, observer {}, unknown {}", o.sender, o.wire, o.observer, o.unknown)
+}
+
+fn owners(summary: &Summary) -> Owners {
+    summary.streams.iter().fold(Owners::default(), |sum, s| Owners {
+        sender: sum.sender + s.owners.sender,
+        wire: sum.wire + s.owners.wire,
+        observer: sum.observer + s.owners.observer,
+        unknown: sum.unknown + s.owners.unknown,
+    })
+}
+
+/// Downloads that were verified, and those that were not.
+fn rings(summary: &Summary) -> (u64, u64) {
+    let good = summary.drains.iter().filter(|d| matches!(d.ring, Some(DrainedRing::Ok { .. }))).count();
+    (good as u64, (summary.drains.len() - good) as u64)
+}
