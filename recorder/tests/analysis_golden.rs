@@ -13,7 +13,10 @@ use wireproof_recorder::analysis::{Quantiles, select, span};
 fn golden(id: &str) -> Option<Value> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/golden/experiments.json");
     let Ok(text) = fs::read_to_string(path) else {
-        eprintln!("SKIPPED the worked case {id}: ../shared is absent");
+        let _ = std::io::Write::write_fmt(
+            &mut std::io::stderr(),
+            format_args!("SKIPPED the worked case {id}: ../shared is absent\n"),
+        );
         return None;
     };
     let all: Value = serde_json::from_str(&text).unwrap();

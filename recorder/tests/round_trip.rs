@@ -155,48 +155,6 @@ fn compare(model: &Model, frame: &Frame) {
     }
 }
 
-#[test]
-fn a_batch_set_aside_after_every_event_gives_the_same_ring() {
-    let image = |pause: bool| {
-        let words = words(64);
-        let mut writer = writer(&words, 64);
-        for id in 1..=9 {
-            let mut paused = writer.frame(id).pause();
-            let events: Vec<Event> = (0..u64::from(id)).map(event).collect();
-            if pause {
-                for (place, event) in events.iter().enumerate() {
-                    let mut batch = writer.resume(paused);
-                    assert_eq!(batch.event(event), Some(place as u16));
-                    paused = batch.pause();
-                }
-                if id == 5 { drop(writer.resume(paused)) } else { writer.resume(paused).complete(1, 2) }
-            } else {
-                let mut batch = writer.resume(paused);
-                events.iter().for_each(|event| _ = batch.event(event));
-                if id == 5 { drop(batch) } else { batch.complete(1, 2) }
-            }
-        }
-        snapshot::take(&words).unwrap().seal(&Times::default(), 1)
-    };
-    assert_eq!(image(true), image(false));
-    let ring = parse(&image(true), Policy::Exact).unwrap();
-    assert_eq!((ids(&ring), ring.partial.unfinished), (vec![1, 2, 3, 4, 6, 7, 8, 9], 1));
-}
-
-#[test]
-fn a_batch_set_aside_before_a_restart_takes_nothing_after_it() {
-    let words = words(64);
-    let mut writer = writer(&words, 64);
-    let mut batch = writer.frame(1);
-    batch.event(&event(1));
-    let paused = batch.pause();
-    writer.restart(&Identity::default());
-    let mut batch = writer.resume(paused);
-    assert_eq!(batch.event(&event(2)), None);
-    batch.complete(1, 2);
-    assert_eq!((writer.position(), words.load(word(VISIBLE))), (0, 0));
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -406,4 +364,46 @@ fn a_ring_that_nobody_writes_to_has_not_moved() {
     let memory = words(64);
     writer(&memory, 64).event(&event(1));
     assert!(!snapshot::take(&memory).unwrap().moved());
+}
+
+#[test]
+fn a_batch_set_aside_after_every_event_gives_the_same_ring() {
+    let image = |pause: bool| {
+        let words = words(64);
+        let mut writer = writer(&words, 64);
+        for id in 1..=9 {
+            let mut paused = writer.frame(id).pause();
+            let events: Vec<Event> = (0..u64::from(id)).map(event).collect();
+            if pause {
+                for (place, event) in events.iter().enumerate() {
+                    let mut batch = writer.resume(paused);
+                    assert_eq!(batch.event(event), Some(place as u16));
+                    paused = batch.pause();
+                }
+                if id == 5 { drop(writer.resume(paused)) } else { writer.resume(paused).complete(1, 2) }
+            } else {
+                let mut batch = writer.resume(paused);
+                events.iter().for_each(|event| _ = batch.event(event));
+                if id == 5 { drop(batch) } else { batch.complete(1, 2) }
+            }
+        }
+        snapshot::take(&words).unwrap().seal(&Times::default(), 1)
+    };
+    assert_eq!(image(true), image(false));
+    let ring = parse(&image(true), Policy::Exact).unwrap();
+    assert_eq!((ids(&ring), ring.partial.unfinished), (vec![1, 2, 3, 4, 6, 7, 8, 9], 1));
+}
+
+#[test]
+fn a_batch_set_aside_before_a_restart_takes_nothing_after_it() {
+    let words = words(64);
+    let mut writer = writer(&words, 64);
+    let mut batch = writer.frame(1);
+    batch.event(&event(1));
+    let paused = batch.pause();
+    writer.restart(&Identity::default());
+    let mut batch = writer.resume(paused);
+    assert_eq!(batch.event(&event(2)), None);
+    batch.complete(1, 2);
+    assert_eq!((writer.position(), words.load(word(VISIBLE))), (0, 0));
 }

@@ -40,7 +40,10 @@ pub(crate) fn program(test: &str, variable: &str, names: &[&str]) -> Option<Stri
     let runs = |name: &&str| Command::new(name).arg("--version").output().is_ok_and(|o| o.status.success());
     let found = wished.as_deref().into_iter().chain(names.iter().copied()).find(runs);
     if found.is_none() {
-        eprintln!("SKIPPED {test}: none of {names:?} runs here; set {variable}");
+        let _ = std::io::Write::write_fmt(
+            &mut std::io::stderr(),
+            format_args!("SKIPPED {test}: none of {names:?} runs here; set {variable}\n"),
+        );
     }
     found.map(str::to_owned)
 }
