@@ -1,5 +1,6 @@
 //! Cadence: the third witness. A period learned from the last in-order intervals, and whether it is steady
-//! enough to say anything.
+//! enough to say anything. Datagrams that catch up after a pause teach no period, and a period far below what the
+//! stream kept to over the long run says nothing.
 
 /// Intervals remembered.
 const KEPT: usize = 32;
@@ -8,6 +9,8 @@ const ENOUGH: usize = 8;
 
 /// Once the memory is full the period is worked out anew after this many intervals.
 const REFRESH: u32 = 15;
+/// Intervals of the long run; beyond it the older half is forgotten bit by bit.
+const LONG_RUN: i64 = 2048;
 
 /// The period of a stream or of an output's frames.
 #[derive(Clone, Debug, Default)]
@@ -19,15 +22,41 @@ pub(crate) struct Cadence {
     stale: u32,
     period: i64,
     steady: bool,
+    /// Intervals of the long run without pauses: their sum in nanoseconds and their number.
+    run: (i64, i64),
+    /// What was due in the last pause and has not come yet.
+    owed: i64,
 }
 
 impl Cadence {
     /// Adds an interval in nanoseconds between two neighbours in order; not positive ones say nothing, ones over
-    /// 4.29 s count as that.
+    /// 4.29 s count as that. `true`, and nothing learned, when it belongs to a burst that catches up on a pause.
     #[inline]
-    pub(crate) fn add(&mut self, interval: i64) {
-        if interval <= 0 {
-            return;
+    pub(crate) fn add(&mut self, interval: i64) -> bool {
+        if self.owed > 0 {
+            if interval.saturating_mul(2) < self.period {
+                self.owed -= 1;
+                return true;
+            }
+            self.owed /= 2;
+        }
+        if interval > 0 {
+            self.learn(interval);
+        }
+        false
+    }
+
+    /// A pause in which `due` more were to come: they may follow in a burst.
+    pub(crate) fn owe(&mut self, due: i64) {
+        self.owed = due.max(0);
+    }
+
+    #[inline]
+    fn learn(&mut self, interval: i64) {
+        if self.period == 0 || interval / 3 * 2 <= self.period {
+            let (sum, n) = self.run;
+            let (sum, n) = if n < LONG_RUN { (sum, n) } else { (sum / 2, n / 2) };
+            self.run = (sum.saturating_add(interval.min(i64::from(u32::MAX))), n + 1);
         }
         self.ring[self.next] = u32::try_from(interval).unwrap_or(u32::MAX);
         self.next = (self.next + 1) % KEPT;
@@ -36,10 +65,12 @@ impl Cadence {
     }
 
     /// The period in nanoseconds, when at least three quarters of the remembered intervals lie within a quarter
-    /// of their median.
+    /// of their median, and the period is no less than half of what the long run says.
     pub(crate) fn steady(&mut self) -> Option<i64> {
         self.refresh();
-        (self.steady && self.period > 0).then_some(self.period)
+        let (sum, n) = self.run;
+        let kept_to = self.period.saturating_mul(2).saturating_mul(n) >= sum;
+        (self.steady && self.period > 0 && kept_to).then_some(self.period)
     }
 
     /// The median of what is there, however little; `None` below two intervals.
@@ -86,6 +117,26 @@ mod tests {
         }
         assert!(regular.steady().is_some_and(|p| (16_600_000..16_800_000).contains(&p)));
         assert_eq!(bursty.steady(), None);
+    }
+
+    #[test]
+    fn a_burst_that_catches_up_leaves_the_period_alone() {
+        let mut c = Cadence::default();
+        (0..40).for_each(|_| assert!(!c.add(25_000_000)));
+        assert_eq!(c.steady(), Some(25_000_000));
+        c.owe(60);
+        assert!((0..60).all(|_| c.add(30_000)));
+        assert_eq!(c.steady(), Some(25_000_000));
+    }
+
+    #[test]
+    fn a_period_far_below_the_long_run_says_nothing_until_it_is_the_long_run() {
+        let mut c = Cadence::default();
+        (0..100).for_each(|_| assert!(!c.add(25_000_000)));
+        (0..60).for_each(|_| assert!(!c.add(30_000)));
+        assert_eq!(c.steady(), None);
+        (0..20_000).for_each(|_| assert!(!c.add(30_000)));
+        assert_eq!(c.steady(), Some(30_000));
     }
 
     #[test]

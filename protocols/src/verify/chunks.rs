@@ -153,10 +153,12 @@ impl Chunks {
         if begins { frame + 1 } else { frame }
     }
 
-    /// Takes the datagram into `frame`.
-    pub(crate) fn accept(&mut self, o: &Observation, seat: Seat, frame: i64, lost: u64) {
+    /// Takes the datagram into `frame`; what its start says of the cadence, when it says anything
+    /// (see [`Cadence::add`]).
+    pub(crate) fn accept(&mut self, o: &Observation, seat: Seat, frame: i64, lost: u64) -> Option<bool> {
+        let mut early = None;
         if frame != self.frame {
-            self.turn(o, seat, frame, lost);
+            early = self.turn(o, seat, frame, lost);
         } else if self.ended {
             self.early_end += 1;
         }
@@ -170,9 +172,11 @@ impl Chunks {
         if o.count > 0 {
             self.chunks = i64::from(o.count);
         }
+        early
     }
 
-    fn turn(&mut self, o: &Observation, seat: Seat, frame: i64, lost: u64) {
+    fn turn(&mut self, o: &Observation, seat: Seat, frame: i64, lost: u64) -> Option<bool> {
+        let mut early = None;
         if self.frame < 0 {
             self.first_position = seat.position;
         } else {
@@ -183,7 +187,7 @@ impl Chunks {
                 self.without_end += 1
             }
             if self.whole_start && seat.position == 0 && frame == self.frame + 1 {
-                self.cadence.add(o.at - self.start);
+                early = Some(self.cadence.add(o.at - self.start));
             }
         }
         self.frame = frame;
@@ -191,6 +195,7 @@ impl Chunks {
         self.whole_start = seat.position == 0;
         self.present = 0;
         self.lost_before = lost;
+        early
     }
 
     /// A frame from position 0 without losses tells the usual number of chunks.

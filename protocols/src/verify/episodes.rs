@@ -2,7 +2,7 @@
 
 use super::account::Owners;
 use super::findings::{FRAMES_MAX, Place as At};
-use super::flow::{Episode, Flow, Unlisted};
+use super::flow::{Episode, Flow, Stall, Unlisted};
 use super::observation::Observation;
 use super::rules;
 use super::sequence::{Gap, Lane};
@@ -29,7 +29,6 @@ pub(super) fn lose(
     flow.cold.sequence.gaps += 1;
     flow.cold.sequence.lost += gap.lost;
     flow.cold.sequence.lost_min += gap.lost_min;
-    flow.cold.sequence.ambiguous |= gap.ambiguous;
     let destination = flow.destinations.get(usize::from(o.dest)).map(|d| d.address);
     let wire = match (flow.source_index, destination) {
         (Some(s), Some(d)) => shared.sources.list[s].take_damaged(d, flow.last_at, gap.lost),
@@ -63,6 +62,7 @@ pub(super) fn lose(
         ambiguous: gap.ambiguous,
         wire,
         residue: gap.residue,
+        silence: if o.new_session { o.at.saturating_sub(flow.last_at) } else { 0 },
         place: (o.packet, o.stamp),
         since: o.stamp.saturating_sub(o.at.saturating_sub(flow.last_at).max(0)),
         last_stamp: o.stamp,
@@ -101,7 +101,8 @@ pub(crate) fn flush(flow: &mut Flow, shared: &mut Shared, all: bool) {
         let floor = flow.lanes.get(e.lane).map_or(i64::MAX, Lane::window_floor);
         let newest = flow.episodes.len() == 1;
         let room = flow.episodes.len() <= EPISODES_MAX;
-        if !all && room && (e.to >= floor || newest && flow.last_at - e.last_at <= EPISODE) {
+        let stalled = flow.cold.stall.is_some_and(|s| s.lane == e.lane && (e.from..=e.to).contains(&s.from));
+        if !all && room && (stalled || e.to >= floor || newest && flow.last_at - e.last_at <= EPISODE) {
             return;
         }
         let e = flow.episodes.remove(0);
@@ -110,6 +111,7 @@ pub(crate) fn flush(flow: &mut Flow, shared: &mut Shared, all: bool) {
 }
 
 fn report(flow: &mut Flow, e: &Episode, shared: &mut Shared) {
+    flow.cold.sequence.ambiguous |= e.ambiguous;
     if e.lost == 0 && !e.ambiguous {
         return;
     }
@@ -118,11 +120,7 @@ fn report(flow: &mut Flow, e: &Episode, shared: &mut Shared) {
         let more = if e.lost > e.lost_min { format!(", at least {}", e.lost_min) } else { String::new() };
         (rules::SEQ_LOST, Severity::Violation, format!("{} lost{more}", datagrams(e.lost)))
     } else if e.lost > 0 {
-        let text = format!(
-            "{} missing by time and position; the numbers go on as if nothing was lost, so none is proven",
-            datagrams(e.lost)
-        );
-        (rules::SEQ_AMBIGUOUS, Severity::Warning, text)
+        (rules::SEQ_AMBIGUOUS, Severity::Warning, unproven(e))
     } else {
         let text =
             "the numbers jumped in a way that time does not explain; no loss can be counted".to_owned();
@@ -153,6 +151,66 @@ fn report(flow: &mut Flow, e: &Episode, shared: &mut Shared) {
         shared.outputs[output].tear(*frame, flow.index, *end, e.place);
         flow.tear(*frame);
     }
+}
+
+/// What a loss that nothing proves rests on.
+fn unproven(e: &Episode) -> String {
+    let lost = datagrams(e.lost);
+    if e.silence > 0 {
+        return format!(
+            "{lost} missing by time over a silence of {} ms, {} of them by the numbers; a sender may begin anew after \
+             2.5 s (E1.31 6.7.1), so none is proven",
+            e.silence / MS,
+            u64::try_from(e.residue).unwrap_or(0).min(e.lost)
+        );
+    }
+    if e.residue <= 0 {
+        return format!(
+            "{lost} missing by time and position; the numbers go on as if nothing was lost, so none is proven"
+        );
+    }
+    format!(
+        "{lost} missing by time and position; the numbers, {} skipped, leave the size open, so none is proven",
+        e.residue
+    )
+}
+
+/// Notes a gap of whole cycles that only time calls a loss: datagrams that come early take it back.
+pub(super) fn stall(flow: &mut Flow, lane: usize, gap: &Gap, due: i64) {
+    let cycle = flow.lanes.get(lane).map_or(0, Lane::cycle);
+    let excess = i64::try_from(gap.lost).unwrap_or(0) - gap.residue;
+    let whole = cycle > 0 && excess > 0 && excess % cycle == 0;
+    flow.cold.stall = (gap.ambiguous && whole).then_some(Stall {
+        lane,
+        from: gap.from,
+        due: due - gap.residue,
+        early: 0,
+        excess: (excess, 0),
+        cycle,
+    });
+}
+
+/// `n` datagrams came earlier than the cadence: so many were held up in the last silence and not lost in it. Returns
+/// how many of those called lost were taken back so far and how many just before.
+pub(super) fn caught_up(flow: &mut Flow, n: i64) -> Option<(i64, i64)> {
+    let s = flow.cold.stall.as_mut()?;
+    s.early += n;
+    let before = s.excess.1;
+    s.excess.1 = (super::cadence::nearest(s.early, s.cycle) * s.cycle).min(s.excess.0);
+    let (s, back) = (*s, (s.excess.1 - before).unsigned_abs());
+    let e = flow.episodes.iter_mut().find(|e| e.lane == s.lane && (e.from..=e.to).contains(&s.from))?;
+    e.lost = e.lost.saturating_sub(back);
+    e.tears.clear();
+    let wire = e.wire.saturating_sub(e.lost);
+    e.wire -= wire;
+    let all = s.excess.0 == s.excess.1 && s.early + 1 + s.due / 16 >= s.due;
+    if all && e.lost == e.lost_min {
+        e.ambiguous = false;
+    }
+    flow.cold.sequence.lost = flow.cold.sequence.lost.saturating_sub(back);
+    flow.cold.owners.wire = flow.cold.owners.wire.saturating_sub(wire);
+    flow.cold.owners.unknown = flow.cold.owners.unknown.saturating_sub(back - wire.min(back));
+    Some((s.excess.1, before))
 }
 
 /// There are more findings than are kept: the loss is counted to its stream alone.

@@ -103,12 +103,29 @@ pub(crate) struct Episode {
     pub place: (u64, i64),
     /// See [`Gap::residue`]; of several gaps the sum.
     pub residue: i64,
+    /// Silence after which the standard lets a sender begin anew, ns; 0 where there was none.
+    pub silence: i64,
     /// Stamp of the last datagram before it.
     pub since: i64,
     pub last_stamp: i64,
     pub last_at: i64,
     /// Number, frame and whether the frame's end is missing.
     pub tears: Vec<(i64, i64, bool)>,
+}
+
+/// A silence that time calls a loss and the numbers do not: a burst that catches up takes it back.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stall {
+    pub lane: usize,
+    /// First number of the gap.
+    pub from: i64,
+    /// Datagrams that were due and are not missing by number.
+    pub due: i64,
+    /// Datagrams that came early since.
+    pub early: i64,
+    /// Whole cycles called lost, in datagrams, and how many of them were taken back.
+    pub excess: (i64, i64),
+    pub cycle: i64,
 }
 
 /// One stream: what every datagram touches, and the rest behind a box, so that many streams fit a cache.
@@ -188,6 +205,8 @@ pub(crate) struct Cold {
     pub edge: u64,
     /// A wrap from 255 to 1 that is a loss of one or a habit, with the frame and the time before it.
     pub zero_wrap: Option<(Observation, Gap, Option<i64>, i64)>,
+    /// The newest gap that only time calls a loss, until a datagram comes in time.
+    pub stall: Option<Stall>,
     pub unnumbered: u64,
     pub unlisted: Option<Unlisted>,
     pub shared_told: bool,
@@ -266,6 +285,7 @@ impl Flow {
                 timecode: None,
                 edge: 0,
                 zero_wrap: None,
+                stall: None,
                 unnumbered: 0,
                 unlisted: None,
                 shared_told: false,

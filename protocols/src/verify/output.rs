@@ -181,6 +181,16 @@ impl Output {
         closed
     }
 
+    /// Takes back so many frames that seemed to lie before the one being put together.
+    pub(crate) fn shift(&mut self, frames: i64) {
+        if let Some(c) = &mut self.current {
+            c.number -= frames;
+        }
+        if let Some((number, _)) = &mut self.before {
+            *number -= frames;
+        }
+    }
+
     /// Closes the frame being put together, if any.
     pub(crate) fn close(&mut self) -> Closed {
         let Some(c) = self.current.take() else { return Closed::default() };

@@ -128,6 +128,12 @@ impl Lane {
         self.place = model.place(raw).unwrap_or(0);
     }
 
+    /// Datagrams until a number comes again; 0 where numbers are not of datagrams.
+    pub(crate) fn cycle(&self) -> i64 {
+        let cycle = if self.model.unit == Unit::Datagram { self.model.cycle } else { 0 };
+        i64::try_from(cycle / u64::from(self.model.step.max(1))).unwrap_or(i64::MAX)
+    }
+
     /// Newest unwrapped number.
     pub(crate) fn highest(&self) -> i64 {
         self.highest
@@ -308,6 +314,10 @@ impl Lane {
         }
         {
             let same = before.hash == Recent::of(o).hash && signed > -32;
+            // Nobody knows what came under a number so far behind; a path that copies sends an old IP id.
+            if signed <= -32 && !o.ip_went_back {
+                return None;
+            }
             let small = self.model.cycle <= 16 || self.model.unit == Unit::Nothing;
             let fresh = Recent::of(o).at_ms.wrapping_sub(before.at_ms) <= 100;
             if small && !(same && fresh) {
@@ -347,7 +357,14 @@ impl Lane {
             return false;
         }
         let skipped = (forward - 1).rem_euclid(cycle);
-        e > 0 && e >= skipped.min(self.model.window.into()) && fits(e, skipped, cycle)
+        let came = cycle > 16 && forward != 0 && e >= skipped && !self.came_before(o, forward - cycle);
+        e > 0 && (came || e >= skipped.min(self.model.window.into()) && fits(e, skipped, cycle))
+    }
+
+    /// The content is known to have come under the number `signed` from the newest.
+    fn came_before(&self, o: &Observation, signed: i64) -> bool {
+        let slot = usize::try_from((self.highest + signed) & 31).unwrap_or(0);
+        signed > -32 && self.recent[slot].hash == Recent::of(o).hash
     }
 
     fn jump(&mut self, o: &Observation, p: &Place, place: u64, forward: i64, cycle: i64) -> Step {
@@ -382,7 +399,7 @@ impl Lane {
                 (skipped + more * cycle, skipped, more > 0)
             }
             (None, _) if below_half => (skipped, skipped, cycle <= 16 && p.estimate.is_none()),
-            (None, Some(e)) if e > 0 && !p.repeats => (e.min(GAP_MAX), 0, true),
+            (None, Some(e)) if e > 0 && !p.repeats => (at_most(e.min(GAP_MAX), skipped, cycle), 0, true),
             _ => (0, 0, true),
         };
         let gap = self.gap(lost, lost_min, skipped, ambiguous);
@@ -427,6 +444,15 @@ fn signed(forward: i64, cycle: i64) -> i64 {
 /// How far an estimate from time may be off a candidate and still name it.
 fn tolerance(estimate: i64, cycle: i64) -> i64 {
     if cycle <= 16 { 0 } else { (estimate / 128).max(1) }
+}
+
+/// The most that the numbers allow and time has room for, as the rest may yet follow in a burst; the estimate itself
+/// where no size fits both or the cycle is too short to name one.
+fn at_most(estimate: i64, skipped: i64, cycle: i64) -> i64 {
+    if cycle <= 16 || estimate < skipped {
+        return estimate;
+    }
+    skipped + (estimate - skipped) / cycle * cycle
 }
 
 fn fits(estimate: i64, skipped: i64, cycle: i64) -> bool {

@@ -2,7 +2,7 @@
 
 use super::cadence::nearest;
 use super::chunks::{Chunks, Seat};
-use super::episodes::{TEARS_MAX, flush, late, lose};
+use super::episodes::{TEARS_MAX, caught_up, flush, late, lose, stall};
 use super::findings::{Findings, Place as At};
 use super::flow::Flow;
 use super::model::{self, Model, Unit};
@@ -172,7 +172,7 @@ fn settle_universe(flow: &mut Flow, o: &Observation, lane: usize, shared: &mut S
     // Without a pause an estimate from time is at most one: nothing but the next number to judge.
     let prompt = period.is_none_or(|p| since * 2 <= p * 3) && flow.cold.zero_wrap.is_none();
     if prompt && flow.lanes[lane].goes_on(o, 0) {
-        flow.cadence.add(since);
+        rhythm(flow, since);
         moved(flow, o);
         return;
     }
@@ -220,10 +220,39 @@ fn settle_universe(flow: &mut Flow, o: &Observation, lane: usize, shared: &mut S
         matches!(step, Step::InOrder | Step::Gap(_) | Step::NotLost(_) | Step::Started | Step::Restart);
     if newest || step == Step::Unnumbered || flow.lanes[lane].model().unit == Unit::Nothing {
         if step == Step::InOrder && !o.new_session {
-            flow.cadence.add(since);
+            rhythm(flow, since);
         }
+        owe(flow, lane, step, place.estimate);
         moved(flow, o);
     }
+}
+
+/// Adds an interval to a universe's cadence; one that catches up on a silence takes back what time called lost.
+#[inline]
+fn rhythm(flow: &mut Flow, since: i64) {
+    if flow.cadence.add(since) {
+        caught_up(flow, 1);
+    } else if flow.cold.stall.is_some() {
+        flow.cold.stall = None;
+    }
+}
+
+/// What a silence leaves to come in a burst.
+fn owe(flow: &mut Flow, lane: usize, step: Step, due: Option<i64>) {
+    let Some(due) = due.filter(|due| *due > 0) else { return };
+    match step {
+        Step::InOrder | Step::NotLost(_) | Step::Restart => flow.cadence.owe(due),
+        Step::Gap(gap) => {
+            flow.cadence.owe(due - proven(&gap));
+            stall(flow, lane, &gap, due);
+        }
+        _ => {}
+    }
+}
+
+/// What is missing by number at least.
+fn proven(gap: &Gap) -> i64 {
+    gap.residue.min(i64::try_from(gap.lost).unwrap_or(i64::MAX))
 }
 
 /// The datagram is the newest of its stream.
@@ -332,6 +361,7 @@ fn settle_chunk(flow: &mut Flow, o: &Observation, lane: usize, dest: usize, shar
     }
     if fresh {
         end_of_frame(flow, o, dest, lost, shared);
+        owe_frames(flow, (lane, dest), step, period, o);
     }
     if let Step::Gap(gap) = step {
         lose(flow, o, lane, gap, tears, shared);
@@ -339,6 +369,41 @@ fn settle_chunk(flow: &mut Flow, o: &Observation, lane: usize, dest: usize, shar
     common(flow, o, lane, step, shared);
     flow.last_at = o.at;
     frame_of(flow, o, dest, seat, frame, step, shared);
+}
+
+/// What a silence between frames leaves to come in a burst.
+fn owe_frames(
+    flow: &mut Flow,
+    (lane, dest): (usize, usize),
+    step: Step,
+    period: Option<i64>,
+    o: &Observation,
+) {
+    let c = &mut flow.chunks[dest];
+    let chunks = c.chunks.max(1);
+    let Some(due) = period.map(|p| nearest(o.at - c.start, p) - 1).filter(|due| *due > 0) else { return };
+    match step {
+        Step::InOrder | Step::NotLost(_) => c.cadence.owe(due),
+        Step::Gap(gap) => {
+            c.cadence.owe(due - proven(&gap) / chunks);
+            stall(flow, lane, &gap, due.saturating_mul(chunks));
+        }
+        _ => {}
+    }
+}
+
+/// A chunked frame began; one that catches up on a silence takes back what time called lost, and the frames of it.
+fn began(flow: &mut Flow, dest: usize, early: bool, shared: &mut Shared) {
+    let chunks = flow.chunks[dest].chunks.max(1);
+    if !early {
+        flow.cold.stall = None;
+        return;
+    }
+    let Some((back, before)) = caught_up(flow, chunks) else { return };
+    let frames = back / chunks - before / chunks;
+    let c = &mut flow.chunks[dest];
+    c.frame -= frames;
+    shared.outputs[c.output].shift(frames);
 }
 
 /// Puts the datagram into the output's frame.
@@ -354,7 +419,7 @@ fn frame_of(
     let lost = flow.cold.sequence.lost;
     let chunks = &mut flow.chunks[dest];
     let index = chunks.output;
-    chunks.accept(o, seat, frame, lost);
+    let early = chunks.accept(o, seat, frame, lost);
     let output = &mut shared.outputs[index];
     if output.current.is_none_or(|c| c.number != frame) {
         close_chunked(flow.index, output, &mut shared.findings);
@@ -366,6 +431,9 @@ fn frame_of(
         c.changed |= !o.same;
         c.last = o.at;
         c.restart |= step == Step::Restart;
+    }
+    if let Some(early) = early {
+        began(flow, dest, early, shared);
     }
 }
 
