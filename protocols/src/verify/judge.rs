@@ -1,5 +1,6 @@
 //! Rules that only the whole run can answer: rates, synchronization, identities, discovery, push, the capture.
 
+use super::conflict::home;
 use super::findings::Place;
 use super::flow::Flow;
 use super::model::Unit;
@@ -156,6 +157,7 @@ impl Verifier {
 
     fn identities(&mut self) {
         let Some(s31) = rule("SACN-S31") else { return };
+        self.twins(s31);
         let mut hosts: BTreeMap<[u8; 16], BTreeMap<IpAddr, usize>> = BTreeMap::new();
         for f in &self.flows {
             if let Some(cid) = f.cold.sender {
@@ -174,6 +176,19 @@ impl Verifier {
                     by_host.len(),
                     list.join(", ")
                 )
+            });
+        }
+    }
+
+    /// One CID used by two programs of one host at the same time.
+    fn twins(&mut self, s31: &'static Rule) {
+        for f in self.flows.iter().filter(|f| f.key.port != 0) {
+            let Some(cid) = f.cold.sender else { continue };
+            let key = super::flow::FlowKey { port: 0, ..f.key };
+            let Some(first) = self.by_key.get(&key).map(|i| &self.flows[*i]) else { continue };
+            let (a, b) = (home(first), home(f));
+            self.shared.findings.add(s31, Severity::Warning, start(f), 1, || {
+                format!("CID {} is used by two senders of one host: {a} and {b}", super::finish::uuid(cid))
             });
         }
     }
