@@ -115,14 +115,8 @@ impl Verifier {
 
 fn who(f: &Flow) -> String {
     match &f.cold.name {
-        Some(name) if f.key.port != 0 || f.clash.is_some() => format!("{name} ({})", home(f)),
-        None if f.clash.is_some() => home(f).to_string(),
+        Some(name) if f.key.port != 0 || f.clash.is_some() => format!("{name} ({})", f.cold.source),
         Some(name) => format!("{name} ({})", f.cold.source.ip()),
         None => f.cold.source.to_string(),
     }
-}
-
-/// Address and port that the stream is left with.
-pub(crate) fn home(f: &Flow) -> SocketAddr {
-    SocketAddr::new(f.key.source, f.clash.unwrap_or(f.cold.source.port()))
 }

@@ -319,6 +319,7 @@ impl Flow {
             return false;
         }
         self.clash = Some(port);
+        self.cold.source.set_port(port);
         true
     }
 

@@ -1,6 +1,5 @@
 //! Rules that only the whole run can answer: rates, synchronization, identities, discovery, push, the capture.
 
-use super::conflict::home;
 use super::findings::Place;
 use super::flow::Flow;
 use super::model::Unit;
@@ -186,7 +185,7 @@ impl Verifier {
             let Some(cid) = f.cold.sender else { continue };
             let key = super::flow::FlowKey { port: 0, ..f.key };
             let Some(first) = self.by_key.get(&key).map(|i| &self.flows[*i]) else { continue };
-            let (a, b) = (home(first), home(f));
+            let (a, b) = (first.cold.source, f.cold.source);
             self.shared.findings.add(s31, Severity::Warning, start(f), 1, || {
                 format!("CID {} is used by two senders of one host: {a} and {b}", super::finish::uuid(cid))
             });
