@@ -434,3 +434,75 @@ fn a_rig_tells_two_displays_of_one_sender_apart() {
     assert_eq!(a.outputs[0].name, "left");
     assert!(a.outputs[0].declared && !has(&a, "RIG-UNEXPECTED") && !has(&a, "RIG-SHAPE"));
 }
+
+#[test]
+fn two_programs_with_one_cid_on_one_host_are_told_apart_by_port_and_lose_nothing() {
+    let mut w = Wire::sacn();
+    for n in 0..200u8 {
+        for (port, number) in [(40_000, n), (40_001, n.wrapping_add(90))] {
+            w.source.set_port(port);
+            w.send(&Data::numbered(number).octets()).wait(FRAME / 2);
+        }
+    }
+    let a = w.finish();
+    assert_eq!(a.streams.len(), 2);
+    assert!(a.streams.iter().all(|s| s.sequence.lost == 0 && s.datagrams >= 199));
+    assert!(!has(&a, "SEQ-LOST") && !has(&a, "TIME-RATE"));
+    let text = &found(&a, "SACN-S31")[0].text;
+    assert!(text.contains("10.0.0.1:40000") && text.contains("10.0.0.1:40001"), "{text}");
+    assert!(has(&a, "SRC-CONFLICT"));
+}
+
+#[test]
+fn a_sender_that_comes_back_on_another_port_began_anew() {
+    let mut w = Wire::sacn();
+    w.numbers(0..60);
+    w.source.set_port(40_001);
+    w.numbers(7..60);
+    let a = w.finish();
+    assert_eq!((only(&a).sequence.lost, found(&a, "SEQ-RESTART").len()), (0, 1));
+    assert!(!has(&a, "SACN-S31") && !has(&a, "SRC-CONFLICT"));
+}
+
+#[test]
+fn an_early_hole_is_a_loss_although_the_ip_id_runs_on_and_a_late_one_fills_it() {
+    let mut w = Wire::sacn();
+    let numbers = (0..4u8).chain([5, 6, 8, 7]).chain(9..60);
+    for (id, n) in numbers.enumerate() {
+        w.link.ip_id = Some(100 + id as u16);
+        w.numbers([n]);
+    }
+    let a = w.finish();
+    assert_eq!(sequence(&a), (1, 1, 1, 0, 0));
+    assert!(!has(&a, "SEQ-SHARED-COUNTER") && !has(&a, "SEQ-DUPLICATE"));
+}
+
+#[test]
+fn ports_that_share_one_counter_are_one_sender() {
+    let mut w = Wire::sacn();
+    for n in 0..200u8 {
+        w.source.set_port(40_000 + u16::from(n % 2));
+        w.numbers([n]);
+    }
+    let a = w.finish();
+    assert_eq!(only(&a).sequence.lost, 0);
+    assert!(!has(&a, "SACN-S31") && !has(&a, "SRC-CONFLICT"));
+}
+
+#[test]
+fn two_art_net_programs_on_ports_of_one_host_merge_and_lose_nothing() {
+    let mut w = Wire::new(6454);
+    for n in 0..120u8 {
+        for (port, number) in [(40_000, n + 1), (40_001, n + 91)] {
+            w.source.set_port(port);
+            let head = [0, 0x50, 0, 14, number, 0, 1, 0, 0, 4, n, 1, 2, 3];
+            w.send(&[&b"Art-Net\0"[..], &head[..]].concat()).wait(FRAME / 2);
+        }
+    }
+    let a = w.finish();
+    assert_eq!(a.streams.len(), 2);
+    assert!(a.streams.iter().all(|s| s.sequence.lost == 0));
+    assert!(!has(&a, "SEQ-LOST") && !has(&a, "SEQ-AMBIGUOUS"));
+    let text = &found(&a, "ARTNET-A14")[0].text;
+    assert!(text.contains(":40000") && text.contains(":40001"), "{text}");
+}

@@ -77,7 +77,10 @@ impl Verifier {
         } else {
             self.counts.malformed += 1
         }
-        let flow = guess.or_else(|| self.flow(d, &pdu, now, arrival, source));
+        let flow = match guess.filter(|f| self.is_apart(*f, d)) {
+            Some(_) => self.apart(d, &pdu, now, arrival, source),
+            None => guess.or_else(|| self.flow(FlowKey::of(d, &pdu)?, d, &pdu, now, arrival, source)),
+        };
         self.report_faults(flow, arrival, faults);
         self.discover(d, &pdu);
         if let Some(flow) = flow {
@@ -177,7 +180,13 @@ impl Verifier {
         }
     }
 
-    fn flow(
+    /// The stream is one of two that clash, and the datagram is the other's.
+    fn is_apart(&self, flow: usize, d: &Datagram<'_>) -> bool {
+        self.flows[flow].clash.is_some_and(|home| home != d.source.port())
+    }
+
+    /// The stream of a source port of its own, made when there is none.
+    fn apart(
         &mut self,
         d: &Datagram<'_>,
         pdu: &Pdu<'_>,
@@ -185,7 +194,20 @@ impl Verifier {
         arrival: Arrival,
         source: Option<usize>,
     ) -> Option<usize> {
-        let key = FlowKey::of(d, pdu)?;
+        let key = FlowKey { port: d.source.port(), ..FlowKey::of(d, pdu)? };
+        let known = self.by_key.get(&key).copied();
+        known.or_else(|| self.flow(key, d, pdu, now, arrival, source))
+    }
+
+    fn flow(
+        &mut self,
+        key: FlowKey,
+        d: &Datagram<'_>,
+        pdu: &Pdu<'_>,
+        now: i64,
+        arrival: Arrival,
+        source: Option<usize>,
+    ) -> Option<usize> {
         if self.flows.len() >= STREAMS_MAX {
             self.unfollowed += 1;
             return None;
@@ -333,7 +355,8 @@ impl Verifier {
     fn session(&mut self, index: usize, d: &Datagram<'_>, pdu: &Pdu<'_>, o: &mut Observation) {
         let flow = &mut self.flows[index];
         let first = flow.datagrams == 0;
-        o.new_port = flow.new_port(d.source.port()) && flow.protocol() != Protocol::Ddp;
+        let clashes = flow.clashes(d.source.port(), pdu);
+        o.new_port = flow.new_port(d.source.port()) && flow.protocol() != Protocol::Ddp || clashes;
         if first {
             return;
         }
@@ -428,6 +451,7 @@ impl Verifier {
             protocol: flow.protocol(),
             source: flow.key.source,
             sender: flow.cold.sender,
+            port: flow.key.port,
             alone: None,
         }
     }

@@ -125,6 +125,7 @@ impl Chunks {
             estimate,
             too_soon,
             new_frame: seat.new_frame,
+            shared: false,
             repeats,
         }
     }

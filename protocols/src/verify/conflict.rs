@@ -115,6 +115,7 @@ impl Verifier {
 
 fn who(f: &Flow) -> String {
     match &f.cold.name {
+        Some(name) if f.key.port != 0 || f.clash.is_some() => format!("{name} ({})", f.cold.source),
         Some(name) => format!("{name} ({})", f.cold.source.ip()),
         None => f.cold.source.to_string(),
     }

@@ -21,7 +21,8 @@ const CONTENTS: usize = 64;
 const PORTS_MAX: usize = 8;
 
 /// Flow key of the contract: sACN (source IP, CID, universe, kind); DDP (source IP, source port, ID);
-/// Art-Net (source IP, port-address, physical); BigPacket and others (source IP, stream id).
+/// Art-Net (source IP, port-address, physical); BigPacket and others (source IP, stream id). Where two source ports
+/// of one host send the same stream at the same time, the later one has a key with its port (see [`Flow::clash`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FlowKey {
     pub kind: Kind,
@@ -64,7 +65,7 @@ impl FlowKey {
     pub(crate) fn is_of(&self, d: &Datagram<'_>, pdu: &Pdu<'_>) -> bool {
         Some(self.stream) == pdu.stream
             && self.kind == pdu.kind
-            && (self.kind.protocol != Protocol::Ddp || self.port == d.source.port())
+            && (self.kind.protocol != Protocol::Ddp && self.port == 0 || self.port == d.source.port())
             && self.part == pdu.part
             && self.source == d.source.ip()
             && self.sender == pdu.sender.unwrap_or([0; 16])
@@ -137,6 +138,8 @@ pub(crate) struct Flow {
     pub source_index: Option<usize>,
     pub destinations: Vec<Destination>,
     port: Option<u16>,
+    /// Two source ports send this stream at the same time: the one that is left in it.
+    pub clash: Option<u16>,
     pub datagrams: u64,
     pub bytes: u64,
     pub octets: (u32, u32),
@@ -233,6 +236,7 @@ impl Flow {
             source_index: None,
             destinations: Vec::new(),
             port: None,
+            clash: None,
             datagrams: 0,
             bytes: 0,
             octets: (u32::MAX, 0),
@@ -322,6 +326,21 @@ impl Flow {
         }
         self.cold.ports.push(port);
         self.cold.ports.len() > 1
+    }
+
+    /// A port seen before takes over again with a number that does not follow: two senders, not one that began anew.
+    /// From here on the stream keeps the port that came back.
+    pub(crate) fn clashes(&mut self, port: u16, pdu: &Pdu<'_>) -> bool {
+        let numbered = pdu.sequence.filter(|_| !pdu.marks.has(Marks::SEQUENCE_OFF)).zip(self.group_raw);
+        let Some((raw, last)) = numbered else { return false };
+        let follows = raw.wrapping_sub(last) <= 1 || (raw <= 1 && last >= 254);
+        let back = self.port.is_some_and(|p| p != port) && self.cold.ports.contains(&port);
+        if self.clash.is_some() || self.protocol() == Protocol::Ddp || !back || follows {
+            return false;
+        }
+        self.clash = Some(port);
+        self.cold.source.set_port(port);
+        true
     }
 
     /// Remembers what the contract lists per stream, bounded.

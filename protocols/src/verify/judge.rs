@@ -156,6 +156,7 @@ impl Verifier {
 
     fn identities(&mut self) {
         let Some(s31) = rule("SACN-S31") else { return };
+        self.twins(s31);
         let mut hosts: BTreeMap<[u8; 16], BTreeMap<IpAddr, usize>> = BTreeMap::new();
         for f in &self.flows {
             if let Some(cid) = f.cold.sender {
@@ -174,6 +175,19 @@ impl Verifier {
                     by_host.len(),
                     list.join(", ")
                 )
+            });
+        }
+    }
+
+    /// One CID used by two programs of one host at the same time.
+    fn twins(&mut self, s31: &'static Rule) {
+        for f in self.flows.iter().filter(|f| f.key.port != 0) {
+            let Some(cid) = f.cold.sender else { continue };
+            let key = super::flow::FlowKey { port: 0, ..f.key };
+            let Some(first) = self.by_key.get(&key).map(|i| &self.flows[*i]) else { continue };
+            let (a, b) = (first.cold.source, f.cold.source);
+            self.shared.findings.add(s31, Severity::Warning, start(f), 1, || {
+                format!("CID {} is used by two senders of one host: {a} and {b}", super::finish::uuid(cid))
             });
         }
     }

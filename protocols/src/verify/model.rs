@@ -33,6 +33,8 @@ pub(crate) struct Model {
     pub per_destination: bool,
     /// 16 was written where 0 or 1 belongs (DDP 1..16).
     pub sixteen: bool,
+    /// Numbers are skipped again and again while the IP id runs on: others use the same counter.
+    pub shared: bool,
     /// Numbers on the wire never change although the field is used.
     pub stuck: bool,
 }
@@ -48,6 +50,7 @@ impl Model {
             window,
             per_destination: false,
             sixteen: false,
+            shared: false,
             stuck: false,
         };
         match protocol {
@@ -126,7 +129,19 @@ pub(crate) fn infer(protocol: Protocol, seen: &[Observation]) -> Model {
     };
     let model = stuck(model, &numbered);
     let model = scope(model, &numbered);
+    let model = Model { shared: skips(model, &numbered), ..model };
     stepped(model, &numbered)
+}
+
+/// At least three holes, and one in six steps, that the IP id denies: a habit, where a single hole is a loss.
+fn skips(model: Model, seen: &[&Observation]) -> bool {
+    let hole = |w: &&[&Observation]| {
+        let places = model.place(w[0].raw).zip(model.place(w[1].raw));
+        let step = places.map_or(0, |(a, b)| (b + model.cycle - a) % model.cycle);
+        w[1].ip_runs_on && step > 1 && step <= model.cycle / 2
+    };
+    let holes = seen.windows(2).filter(hole).count();
+    model.unit == Unit::Datagram && holes >= 3 && holes * 6 >= seen.len()
 }
 
 fn stuck(model: Model, seen: &[&Observation]) -> Model {

@@ -41,6 +41,8 @@ pub(crate) struct OutputKey {
     pub protocol: Protocol,
     pub source: IpAddr,
     pub sender: Option<Cid>,
+    /// Source port where two ports of one host clash, else 0.
+    pub port: u16,
     /// Stream and destination index where every stream is an output of its own.
     pub alone: Option<(usize, u8)>,
 }

@@ -69,6 +69,8 @@ pub(crate) struct Place {
     pub too_soon: bool,
     /// This datagram begins a frame other than the last one's (used where there is no number).
     pub new_frame: bool,
+    /// One counter is known to run over several destinations of the stream.
+    pub shared: bool,
     /// The last frame or this one repeats old content, so that silence is no sign of loss.
     pub repeats: bool,
 }
@@ -379,8 +381,12 @@ impl Lane {
         }
         // Where time or place says that they were due, the sender itself left them out: that is a loss all the same.
         let due = p.estimate.is_some_and(|e| e > 0 && fits(e, skipped, cycle));
-        if o.ip_runs_on && forward > 1 && !due {
-            return self.advance(o, place, p.position, 1, Step::NotLost((forward - 1).unsigned_abs()));
+        // The IP id alone only says that this host did not send them; a hole before the pace is known is a loss.
+        let excused = self.model.shared || p.shared || p.estimate.is_some();
+        if o.ip_runs_on && forward > 1 && !due && excused {
+            // Numbers that do not come round soon stay open: one of them may yet arrive late.
+            let by = if cycle > 16 { forward } else { 1 };
+            return self.advance(o, place, p.position, by, Step::NotLost((forward - 1).unsigned_abs()));
         }
         if forward < 1 && self.model.unit == Unit::Frame || forward == -1 {
             return self.start(o, place, p.position);

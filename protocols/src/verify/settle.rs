@@ -77,6 +77,7 @@ fn add_chunks(flow: &mut Flow, dest: usize, seen: &[Observation], shared: &mut S
         protocol: flow.protocol(),
         source: flow.cold.source.ip(),
         sender: flow.cold.sender,
+        port: 0,
         alone: Some((flow.index, u8::try_from(dest).unwrap_or(u8::MAX))),
     };
     let mut output = Output::new(key);
@@ -180,6 +181,7 @@ fn settle_universe(flow: &mut Flow, o: &Observation, lane: usize, shared: &mut S
         chunks: 1,
         estimate: period.map(|p| nearest(since, p) - 1),
         too_soon: period.is_some_and(|p| since * 2 < p),
+        shared: lane == 0 && flow.destinations.len() > 1 && flow.model.is_some_and(|m| !m.per_destination),
         repeats,
         ..Place::default()
     };
@@ -326,6 +328,7 @@ fn settle_chunk(flow: &mut Flow, o: &Observation, lane: usize, dest: usize, shar
         return;
     }
     let mut place = flow.chunks[dest].place(o, seat, repeats);
+    place.shared = several;
     if several {
         place.estimate = None;
     }
@@ -542,6 +545,8 @@ fn restart(flow: &mut Flow, o: &Observation, place: At, findings: &mut Findings)
     let severity = if goodbye { Severity::Info } else { Severity::Warning };
     let why = if o.after_goodbye {
         "after a goodbye"
+    } else if flow.clash.is_some() && o.new_port {
+        "two source ports send it at the same time; from here on each is a stream of its own"
     } else if o.new_port {
         "from a source port not seen before"
     } else if o.new_session {
