@@ -10,8 +10,8 @@ mod live_support;
 use cli_support::{outcome, wireproof};
 use serde_json::Value;
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Read};
-use std::net::UdpSocket;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpStream, UdpSocket};
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
@@ -21,6 +21,8 @@ use wireproof_recorder::{Policy, parse};
 struct Running {
     child: Child,
     talk: BufReader<ChildStderr>,
+    /// The line that was waited for.
+    line: String,
 }
 
 fn binary() -> PathBuf {
@@ -39,7 +41,7 @@ impl Running {
             line.clear();
             assert!(talk.read_line(&mut line).unwrap() > 0, "it ended before {text:?}");
         }
-        Running { child, talk }
+        Running { child, talk, line }
     }
 
     fn signal(&self, name: &str) {
@@ -183,6 +185,28 @@ fn it_obeys_its_control_socket_and_ends_when_told() {
     assert!(account["recorder"]["disabled"].as_u64().unwrap() > 0, "{account}");
     assert_eq!(account["outputs"][1]["goodbyes"], 36);
     assert!(!folder.path().join("ctl").exists() && folder.path().join("ring").exists());
+}
+
+#[test]
+fn its_ring_is_handed_out_over_http_by_a_process_that_ends_with_it() {
+    let folder = memory();
+    let _socket = rig(folder.path());
+    let arguments =
+        ["device", "--rig", "device.toml", "--ring", "ring", "--records", "4096", "--ring-on-disk"];
+    let rest = ["--http", "127.0.0.1:0", "--format", "json"];
+    let device = Running::until(folder.path(), &[&arguments[..], &rest].concat(), "the ring is at http://");
+    let url = device.line.trim_end().rsplit_once("http://").unwrap().1.to_owned();
+    let (address, path) = url.split_once('/').unwrap();
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(stream, "GET /{path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    let head = answer.windows(4).position(|w| w == b"\r\n\r\n").unwrap();
+    assert!(answer.starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(&answer[..head]));
+    parse(&answer[head + 4..], Policy::Conservative).unwrap();
+    device.signal("-TERM");
+    assert_eq!(device.ended().0, Some(0));
+    assert!(TcpStream::connect(address).is_err(), "the service outlived its device");
 }
 
 #[test]

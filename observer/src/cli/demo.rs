@@ -6,13 +6,14 @@ mod compare;
 mod plan;
 mod told;
 
+use super::children::{Kept, service};
 use super::failure::{self, Failure};
 use super::live_view::View;
 use super::{config, observe, output, rings, say, transmit};
 use crate::live::conduct::{Event, Observed, Run, conduct};
 use crate::live::drain::DrainPlan;
 use crate::live::udp::{UdpOptions, UdpSource};
-use children::{Kept, RingFile};
+use children::RingFile;
 use clap::Args;
 use compare::{Comparison, Deed, compare};
 use plan::{Fault, Output, RATE};
@@ -85,7 +86,7 @@ pub(super) fn run(args: &DemoArgs) -> Result<u8, Failure> {
     let ended = transmit::interrupts()?;
     let ring = RingFile::new(&demo.out);
     let device = children::device(&demo.out, &ring, frames, args.seed)?;
-    let (_service, url) = children::service(&ring)?;
+    let (_service, url) = service(&ring.path, &[])?;
     demo.introduce(&url);
     let mut observed = demo.observe(source, device, &url, &ended)?;
     let reconciled = rings::of_drains(&mut observed, &demo.rings())?;

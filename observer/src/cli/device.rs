@@ -5,6 +5,7 @@ mod report;
 
 pub(super) use args::DeviceArgs;
 
+use super::children::{self, Kept};
 use super::failure::{self, Failure};
 use super::{output, say, send, transmit};
 use crate::device::{ControlSocket, Host};
@@ -12,6 +13,7 @@ use crate::outfile;
 use crate::send::identity;
 use crate::send::socket::{Sent, Way};
 use report::Account;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, BufRead, Read, Write};
 use std::path::{Path, PathBuf};
@@ -19,8 +21,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use wireproof_fixture::device::{
-    Book, DeviceError, DeviceFile, Engine, FileRing, Length, Places, Report, Rig, Setting, default_rig,
-    file_maker, parse_file, run as run_device,
+    Book, DeviceError, DeviceFile, Engine, FileRing, Kind, Length, Places, Planned, Report, Rig, Setting,
+    default_rig, file_maker, parse_file, run as run_device,
 };
 use wireproof_recorder::file::FileError;
 
@@ -50,6 +52,7 @@ pub(super) fn run(args: &DeviceArgs) -> Result<u8, Failure> {
     if !args.quiet {
         introduce(args, &setting, ring.path());
     }
+    let _service = serve(args, &setting.faults, ring.path())?;
     if args.with_parent {
         follow_parent(interrupted)?;
     }
@@ -85,6 +88,41 @@ fn code(report: &Report, sent: &Sent) -> u8 {
         (false, _) => transmit::CUT_SHORT,
         (true, 0) => 0,
         (true, _) => failure::IO,
+    }
+}
+
+/// Starts the web service that `--http` asks for, with the faults that are its own.
+fn serve(args: &DeviceArgs, faults: &[Planned], ring: Option<&Path>) -> Result<Option<Kept>, Failure> {
+    let (Some(address), Some(ring)) = (args.http, ring) else { return Ok(None) };
+    let mut options: Vec<OsString> = vec!["--listen".into(), address.to_string().into()];
+    let mut add = |name: &str, value: &OsStr| options.extend([name.into(), value.to_owned()]);
+    add("--seed", args.seed.to_string().as_ref());
+    for (name, file) in [("--control", &args.control), ("--token-file", &args.token_file)] {
+        file.iter().for_each(|file| add(name, file.as_ref()));
+    }
+    for kind in faults.iter().filter_map(|fault| misbehaviour(fault.kind)) {
+        add("--misbehave", kind.as_ref());
+    }
+    if let Some(truth) = args.truth.as_ref().filter(|_| faults.iter().any(|f| f.kind.is_of_http())) {
+        let mut name = truth.clone().into_os_string();
+        name.push(".http");
+        add("--truth", &name);
+    }
+    let (service, url) = children::service(ring, &options)?;
+    if !args.quiet {
+        say(&format!("the ring is at {url}/v1/ring/raw"));
+    }
+    Ok(Some(service))
+}
+
+/// What the web service calls a fault of its own.
+fn misbehaviour(kind: Kind) -> Option<&'static str> {
+    match kind {
+        Kind::SlowEndpoint => Some("slow"),
+        Kind::TruncatedDownload => Some("cut"),
+        Kind::CorruptDownload => Some("corrupt"),
+        Kind::GenerationInDownload => Some("generation"),
+        _ => None,
     }
 }
 

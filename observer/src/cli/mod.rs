@@ -4,6 +4,7 @@ mod analyze;
 mod args;
 mod bench;
 mod bench_args;
+mod children;
 mod config;
 mod demo;
 mod device;

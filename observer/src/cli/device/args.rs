@@ -2,7 +2,7 @@
 
 use crate::send::pace::Rate;
 use clap::Args;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 use wireproof_fixture::device::Planned;
@@ -63,6 +63,12 @@ pub(in crate::cli) struct DeviceArgs {
     /// Listen for control messages on this Unix datagram socket
     #[arg(long, value_name = "SOCKET")]
     pub(super) control: Option<PathBuf>,
+    /// Hand out the ring over HTTP at this address, from a process of its own; port 0 takes a free one
+    #[arg(long, value_name = "ADDR:PORT", conflicts_with = "no_recorder")]
+    pub(super) http: Option<SocketAddr>,
+    /// Token that switches over HTTP need: one line in a file with mode 0600; without it there are no switches
+    #[arg(long, value_name = "FILE", requires = "http", requires = "control")]
+    pub(super) token_file: Option<PathBuf>,
     /// Work of the stages: 1 is 0.6 ms of processor time a frame, 8 about the field's 5 ms
     #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = load)]
     pub(super) load: u64,
