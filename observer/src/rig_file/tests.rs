@@ -182,3 +182,10 @@ fn any_rig_survives_being_written_and_read() {
 fn is_control(c: char) -> bool {
     wireproof_reports::text::is_unsafe(c)
 }
+
+#[test]
+fn a_rig_that_asks_for_nothing_is_refused() {
+    for text in ["", "# a comment\n"] {
+        assert!(refusal(text).2.contains("wireproof learn"), "{text:?}");
+    }
+}
