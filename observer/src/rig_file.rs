@@ -129,7 +129,8 @@ fn one_line(message: &str) -> String {
 
 fn rig(raw: RawRig) -> Result<Rig, Refusal> {
     if raw.output.is_empty() && raw.severity.is_empty() {
-        let problem = "there is no [[output]] and no [severity] in it, `wireproof learn` writes one".to_owned();
+        let problem =
+            "there is no [[output]] and no [severity] in it, `wireproof learn` writes one".to_owned();
         return Err(Refusal { at: 0..0, problem });
     }
     let mut rig = Rig::default();
