@@ -298,6 +298,9 @@ impl Arena {
     }
 }
 
+/// Octets after which the processor takes the addresses of a load and of a store before it for the same at first.
+const PAGE: usize = 4096;
+
 /// Copies every chunk but the last into its slot, in whole moves; up to 31 octets of the next chunk come to lie
 /// behind a datagram, in the padding of its slot.
 ///
@@ -314,9 +317,18 @@ unsafe fn copy_whole(shape: &Shape, from: *const u8, to: *mut u8) {
     let exact = surplus.saturating_sub(last).div_ceil(chunk).min(whole);
     let (mut from, mut to) = (from, to);
     for _ in exact..whole {
-        for at in 0..moves {
-            // SAFETY: the caller's promise; at least `surplus` octets of the frame follow this chunk.
-            unsafe { to.cast::<[u8; MOVE]>().add(at).write(from.cast::<[u8; MOVE]>().add(at).read()) };
+        // A load waits for a store before it whose address agrees in the last 12 bits; the other direction meets none.
+        let ahead = to.addr().wrapping_sub(from.addr()) % PAGE;
+        if ahead < PAGE / 2 {
+            for at in (0..moves).rev() {
+                // SAFETY: the caller's promise; at least `surplus` octets of the frame follow this chunk.
+                unsafe { to.cast::<[u8; MOVE]>().add(at).write(from.cast::<[u8; MOVE]>().add(at).read()) };
+            }
+        } else {
+            for at in 0..moves {
+                // SAFETY: as above.
+                unsafe { to.cast::<[u8; MOVE]>().add(at).write(from.cast::<[u8; MOVE]>().add(at).read()) };
+            }
         }
         (from, to) = (from.wrapping_add(chunk), to.wrapping_add(stride));
     }
