@@ -4,7 +4,8 @@
 
 use super::clock::Clock;
 use super::faults::{Faults, Owned, STALL_PERIODS};
-use super::pace::{Lateness, Pacer, Rate};
+pub use super::pace::Length;
+use super::pace::{GOODBYE_GAP_NS, GOODBYES, Lateness, Pacer, Rate};
 use super::pattern::{FramesError, Picture};
 use super::socket::{Outlet, single};
 use std::io::IoSlice;
@@ -14,22 +15,6 @@ use wireproof_protocols::{Batch, EncodeError, Encoder, Timestamp};
 
 /// Time between two announcements of the universes sent (E1.31 4.3: E131_UNIVERSE_DISCOVERY_INTERVAL).
 const DISCOVERY_EVERY_NS: u64 = 10_000_000_000;
-/// Times a sACN source says goodbye on each universe (E1.31 6.2.6).
-const GOODBYES: usize = 3;
-/// Longest time from one goodbye to the next, ns.
-const GOODBYE_GAP_NS: u64 = 100_000_000;
-
-/// When a run ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Length {
-    /// After so many frames.
-    Frames(u64),
-    /// After so many nanoseconds: the frames due before.
-    Time(u64),
-    /// When somebody says so.
-    Open,
-}
-
 /// What is sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {

@@ -2,8 +2,6 @@
 
 use super::summary::Owners;
 use super::{Bench, FAR, Truth, undisturbed};
-use std::thread;
-use std::time::Duration;
 
 const TAP: [&str; 2] = ["--tap", "near"];
 const SENDER: [&str; 4] = ["--ddp", "0", "--seconds", "2"];
@@ -16,10 +14,10 @@ fn send_into_a_hole(bench: &Bench) -> Option<Truth> {
     }
     bench.ip_near("rule del pref 0");
     let sender = bench.sender(&SENDER);
-    thread::sleep(Duration::from_millis(900));
+    bench.until_received(700);
     let rule = format!("pref 5 from {FAR} iif near blackhole");
     bench.ip_near(&format!("rule add {rule}"));
-    thread::sleep(Duration::from_millis(200));
+    bench.until_received(200);
     bench.ip_near(&format!("rule del {rule}"));
     Some(sender.done())
 }

@@ -1,7 +1,6 @@
 //! The tape of a live run: it tells what the run told, whatever ended the run or the disk.
 
 use super::{Bench, Observe, WIREPROOF, undisturbed};
-use std::time::Duration;
 
 fn taped(test: &str, source: &[&str]) {
     undisturbed(test, false, |bench| {
@@ -61,7 +60,8 @@ fn a_run_that_is_killed_leaves_a_tape_up_to_the_last_quarter_of_a_second() {
     let Some(bench) = Bench::new(test) else { return };
     let mut run = bench.observe(&["--tape", "show.tape"]);
     let truth = bench.send(&["--ddp", "0", "--seconds", "2"]);
-    std::thread::sleep(Duration::from_millis(100));
+    // A record takes 64 octets.
+    bench.until_written("show.tape", truth.all_sent() * 64 * 3 / 4);
     assert!(run.is_running());
     run.signal("KILL");
     let killed = run.end();
