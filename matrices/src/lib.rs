@@ -1,0 +1,7 @@
+//! Seeded A/B matrices: plans, order, the runner as a state machine, statistics, verdicts and correlation.
+//!
+//! Pure: time, files, network and randomness come in as arguments; the same data give the same bytes. The order uses its
+//! own ChaCha8 keystream, no `rand` shuffle, because those are not stable across versions.
+
+pub mod arm;
+pub mod plan;
