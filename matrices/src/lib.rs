@@ -6,4 +6,5 @@
 pub mod arm;
 pub mod number;
 pub mod plan;
+pub mod stats;
 pub mod verdict;
