@@ -5,6 +5,10 @@
 
 pub mod arm;
 pub mod digest;
+#[cfg(test)]
+mod golden;
 pub mod journal;
 pub mod manifest;
+pub mod number;
 pub mod plan;
+pub mod verdict;

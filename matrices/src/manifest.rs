@@ -124,7 +124,6 @@ pub fn path_ok(path: &str) -> Result<(), &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::Value;
 
     fn manifest(files: &[(&str, &str)]) -> Manifest {
         Manifest { files: hashes(files) }
@@ -136,7 +135,7 @@ mod tests {
 
     #[test]
     fn the_worked_case_comes_out_exactly() {
-        let case: Value = serde_json::from_str(include_str!("../tests/cases/manifest.json")).unwrap();
+        let case = crate::golden::case("manifest");
         let files = case["input"]["files"].as_object().unwrap();
         let files = files.iter().map(|(p, t)| (p.clone(), Digest::of(t.as_str().unwrap().as_bytes())));
         let manifest = Manifest { files: files.collect() };

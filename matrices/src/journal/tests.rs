@@ -2,10 +2,8 @@ use super::*;
 use crate::arm::Place;
 use std::collections::BTreeMap;
 
-const GOLDEN: &str = include_str!("../../tests/cases/journal-chain.json");
-
 fn golden() -> Value {
-    serde_json::from_str(GOLDEN).unwrap()
+    crate::golden::case("journal-chain")
 }
 
 fn golden_plan() -> Digest {
