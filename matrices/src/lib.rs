@@ -11,4 +11,6 @@ pub mod journal;
 pub mod manifest;
 pub mod number;
 pub mod plan;
+pub mod resume;
+pub mod runner;
 pub mod verdict;
