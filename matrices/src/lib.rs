@@ -13,4 +13,5 @@ pub mod number;
 pub mod plan;
 pub mod resume;
 pub mod runner;
+pub mod stats;
 pub mod verdict;
