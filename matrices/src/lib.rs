@@ -15,3 +15,6 @@ pub mod resume;
 pub mod runner;
 pub mod stats;
 pub mod verdict;
+pub mod order;
+pub mod plan;
+pub mod units;
