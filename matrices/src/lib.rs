@@ -4,5 +4,12 @@
 //! own ChaCha8 keystream, no `rand` shuffle, because those are not stable across versions.
 
 pub mod arm;
+pub mod digest;
+#[cfg(test)]
+mod golden;
+pub mod journal;
+pub mod manifest;
+pub mod number;
 pub mod plan;
 pub mod runner;
+pub mod verdict;
