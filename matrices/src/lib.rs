@@ -7,6 +7,7 @@ pub mod arm;
 pub mod digest;
 #[cfg(test)]
 mod golden;
+pub mod invalid;
 pub mod journal;
 pub mod manifest;
 pub mod number;
