@@ -7,6 +7,7 @@ pub mod arm;
 pub mod digest;
 #[cfg(test)]
 mod golden;
+pub mod invalid;
 pub mod journal;
 pub mod manifest;
 pub mod number;
@@ -18,3 +19,5 @@ pub mod verdict;
 pub mod order;
 pub mod plan;
 pub mod units;
+pub mod runner;
+pub mod verdict;
