@@ -7,7 +7,7 @@
 use super::disk;
 use super::error::BundleError;
 use super::journal_file::JournalFile;
-use super::layout::CANONICAL;
+use super::layout::{CANONICAL, JOURNAL};
 use super::read::Bundle;
 use super::writer::write_manifest;
 use serde_json::Value;
@@ -19,8 +19,10 @@ use wireproof_matrices::journal::{Entry, Record, Stored};
 use wireproof_matrices::plan::canonical::{canonical, plan_sha256};
 use wireproof_reports::Mask;
 
-/// Files that hold octets and no address: names of the ring and its hash.
+/// Files that are no text and hold no address.
 const KEPT: [&str; 2] = ["ring.raw", "hdr.hlog"];
+/// Fields whose words are names of kinds and states, never of hosts.
+const KINDS: [&str; 6] = ["t", "step", "state", "severity", "schema", "protocol"];
 
 /// Writes the copy of a bundle to a new folder; returns what was left out, by path.
 ///
@@ -59,6 +61,9 @@ impl Copy {
         let octets = match path {
             CANONICAL => Some(self.plan.clone().into_bytes()),
             _ if KEPT.contains(&name) => Some(bundle.read(path)?),
+            _ if name.ends_with(".json") => {
+                masked_json(&mut self.mask, &bundle.read(path)?).map(String::into_bytes)
+            }
             _ if is_text(name) => self.text(&bundle.read(path)?),
             _ => None,
         };
@@ -79,7 +84,7 @@ impl Copy {
     fn journal(&mut self, bundle: &Bundle, to: &Path) -> Result<(), BundleError> {
         let mut journal = JournalFile::create(to, self.digest)?;
         for entry in bundle.journal() {
-            if let Some(record) = self.record(entry) {
+            if let Some(record) = self.record(entry)? {
                 journal.append(entry.at_ns, &record)?;
             }
         }
@@ -90,22 +95,29 @@ impl Copy {
     }
 
     /// The masked record; `None` for one of a file that was left out.
-    fn record(&mut self, entry: &Entry) -> Option<Record> {
-        let record = match &entry.record {
-            Record::File { path, .. } => {
-                let Stored { sha256, octets } = *self.files.get(path)?;
-                return Some(Record::File { path: path.clone(), sha256, octets });
-            }
+    fn record(&mut self, entry: &Entry) -> Result<Option<Record>, BundleError> {
+        Ok(match &entry.record {
+            Record::File { path, .. } => self.files.get(path).map(|stored| Record::File {
+                path: path.clone(),
+                sha256: stored.sha256,
+                octets: stored.octets,
+            }),
             Record::ArmEnd { arm, state, reasons, files } => {
                 let kept = files.keys().filter_map(|path| Some((path.clone(), *self.files.get(path)?)));
                 let (arm, files) = (arm.clone(), kept.collect());
                 let reasons = reasons.iter().map(|reason| self.mask.text(reason)).collect();
-                return Some(Record::ArmEnd { arm, state: *state, reasons, files });
+                Some(Record::ArmEnd { arm, state: *state, reasons, files })
             }
-            other => serde_json::to_value(other).ok()?,
-        };
-        let masked = serde_json::from_value(self.masked(record)).ok()?;
-        Some(match masked {
+            other => Some(self.words(other).map_err(|e| BundleError::Refused {
+                path: JOURNAL.to_owned(),
+                why: format!("record {} cannot be masked: {e}", entry.n),
+            })?),
+        })
+    }
+
+    fn words(&mut self, record: &Record) -> Result<Record, serde_json::Error> {
+        let value = masked(&mut self.mask, serde_json::to_value(record)?);
+        Ok(match serde_json::from_value(value)? {
             Record::Plan { version, name, base_url, tool, .. } => {
                 let pre_registered = false;
                 Record::Plan { plan: self.digest, version, name, base_url, pre_registered, tool }
@@ -113,20 +125,16 @@ impl Copy {
             other => other,
         })
     }
-
-    fn masked(&mut self, value: Value) -> Value {
-        masked(&mut self.mask, value)
-    }
 }
 
 fn is_text(name: &str) -> bool {
     let ending = name.rsplit('.').next().unwrap_or_default();
-    ["toml", "json", "jsonl", "csv", "md", "txt", "sha256", "svg", "html"].contains(&ending)
+    ["toml", "jsonl", "csv", "md", "txt", "sha256", "svg", "html"].contains(&ending)
 }
 
 fn masked_json(mask: &mut Mask, octets: &[u8]) -> Option<String> {
-    let value = serde_json::from_slice(octets).ok()?;
-    canonical(&masked(mask, value)).ok()
+    let value = masked(mask, serde_json::from_slice(octets).ok()?);
+    canonical(&value).or_else(|_| serde_json::to_string(&value)).ok()
 }
 
 /// Every word of a value masked; names of fields stay.
@@ -134,7 +142,16 @@ fn masked(mask: &mut Mask, value: Value) -> Value {
     match value {
         Value::String(text) => Value::String(mask.text(&text)),
         Value::Array(items) => items.into_iter().map(|item| masked(mask, item)).collect(),
-        Value::Object(map) => map.into_iter().map(|(key, item)| (key, masked(mask, item))).collect(),
+        Value::Object(map) => map
+            .into_iter()
+            .map(|(key, item)| match KINDS.contains(&key.as_str()) {
+                true => (key, item),
+                false => {
+                    let item = masked(mask, item);
+                    (key, item)
+                }
+            })
+            .collect(),
         plain => plain,
     }
 }
