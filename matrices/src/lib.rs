@@ -4,6 +4,7 @@
 //! own ChaCha8 keystream, no `rand` shuffle, because those are not stable across versions.
 
 pub mod arm;
+pub mod clock;
 pub mod correlate;
 pub mod digest;
 #[cfg(test)]
