@@ -4,6 +4,16 @@
 //! own ChaCha8 keystream, no `rand` shuffle, because those are not stable across versions.
 
 pub mod arm;
+pub mod calibrate;
+pub mod compare;
+pub mod gate;
+pub mod levels;
+pub mod metrics;
+pub mod number;
 pub mod order;
 pub mod plan;
+pub mod power;
+pub mod stats;
 pub mod units;
+pub mod validity;
+pub mod verdict;
