@@ -11,7 +11,8 @@ use std::path::Path;
 
 const EXAMPLE: &str = include_str!("../../matrices/tests/golden/plan_example.toml");
 const CASES: &str = include_str!("../../matrices/tests/golden/experiments.json");
-const TEMPLATES: [&str; 7] = ["profiler", "drain", "preview", "sham", "ladder", "field-12-arms", "field-20-arms"];
+const TEMPLATES: [&str; 7] =
+    ["profiler", "drain", "preview", "sham", "ladder", "field-12-arms", "field-20-arms"];
 
 fn matrix(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
     outcome(wireproof(folder).arg("matrix").args(arguments))
@@ -32,16 +33,25 @@ fn every_template_is_written_checked_frozen_and_laid_out() {
     let folder = tempfile::tempdir().unwrap();
     for name in TEMPLATES {
         let (plan, lock) = (format!("{name}.toml"), format!("{name}.lock"));
-        assert_eq!(matrix(folder.path(), &["init", "--template", name, "-o", &plan]), (0, String::new(), String::new()));
+        assert_eq!(
+            matrix(folder.path(), &["init", "--template", name, "-o", &plan]),
+            (0, String::new(), String::new())
+        );
         let (code, out, err) = matrix(folder.path(), &["check", &plan]);
         assert_eq!((code, err.as_str()), (0, ""), "{name}: {out}");
-        assert!(out.contains("can be run: 0 errors") && out.contains(&format!("plan          {name}\n")), "{out}");
+        assert!(
+            out.contains("can be run: 0 errors") && out.contains(&format!("plan          {name}\n")),
+            "{out}"
+        );
         let (code, out, _) = matrix(folder.path(), &["freeze", &plan]);
         assert_eq!(code, 0);
         let order = matrix(folder.path(), &["order", &plan, "--format", "json"]);
         assert_eq!(matrix(folder.path(), &["order", &lock, "--format", "json"]), order, "{name}");
         let checked = parsed(&matrix(folder.path(), &["check", &lock, "--format", "json"]).1);
-        assert_eq!((&checked["schema"], &checked["frozen"]), (&json!("wireproof.plan-check/1"), &json!(true)));
+        assert_eq!(
+            (&checked["schema"], &checked["frozen"]),
+            (&json!("wireproof.plan-check/1"), &json!(true))
+        );
         assert!(out.contains(checked["plan_sha256"].as_str().unwrap()), "{out}");
         let arms: usize = parsed(&order.1)["strata"]
             .as_array()
@@ -58,7 +68,8 @@ fn every_template_is_written_checked_frozen_and_laid_out() {
 fn the_order_of_seed_42_is_the_golden_one_whatever_else_the_plan_says() {
     let folder = folder();
     let cases = parsed(CASES);
-    let case = cases["cases"].as_array().unwrap().iter().find(|case| case["id"] == "order-k2-seed42").unwrap();
+    let case =
+        cases["cases"].as_array().unwrap().iter().find(|case| case["id"] == "order-k2-seed42").unwrap();
     let run_order = case["expected"]["run_order"].as_array().unwrap();
     let blocks: Vec<&[Value]> = run_order.chunks(2).collect();
     let (code, out, err) = matrix(folder.path(), &["order", "plan.toml", "--seed", "42", "--format", "json"]);
@@ -69,9 +80,13 @@ fn the_order_of_seed_42_is_the_golden_one_whatever_else_the_plan_says() {
     assert_eq!(order["strata"][0]["levels"], json!({ "preview": "off" }));
     assert_eq!((&order["seed"], &order["schema"]), (&json!(42), &json!("wireproof.order/1")));
     assert_eq!(order["strata"][0]["drawn"], case["expected"]["u32_drawn"]);
-    assert!(out.starts_with("{\"schema\":\"wireproof.order/1\",\"seed\":42,\"strata\":[{\"levels\":"), "{out}");
+    assert!(
+        out.starts_with("{\"schema\":\"wireproof.order/1\",\"seed\":42,\"strata\":[{\"levels\":"),
+        "{out}"
+    );
     let (_, table, _) = matrix(folder.path(), &["order", "plan.toml", "--seed", "42"]);
-    let rows: Vec<String> = table.lines().filter(|line| line.contains("drains at")).map(str::to_owned).collect();
+    let rows: Vec<String> =
+        table.lines().filter(|line| line.contains("drains at")).map(str::to_owned).collect();
     assert_eq!(rows.len(), 10);
     assert!(rows[0].starts_with("    1  raw   idle  drains at 1.088s 4.745s"), "{}", rows[0]);
 }
@@ -79,7 +94,8 @@ fn the_order_of_seed_42_is_the_golden_one_whatever_else_the_plan_says() {
 #[test]
 fn a_template_takes_a_name_a_seed_and_a_url() {
     let folder = tempfile::tempdir().unwrap();
-    let arguments = ["init", "--template", "drain", "--name", "mine", "--seed", "9", "--url", "http://pi-lab:8080"];
+    let arguments =
+        ["init", "--template", "drain", "--name", "mine", "--seed", "9", "--url", "http://pi-lab:8080"];
     let (code, out, err) = matrix(folder.path(), &arguments);
     assert_eq!((code, err.as_str()), (0, ""));
     for line in ["name    = \"mine\"", "seed = 9", "base_url     = \"http://pi-lab:8080\""] {
@@ -99,7 +115,8 @@ fn a_lock_holds_three_hashes_and_is_the_same_for_the_same_meaning() {
         assert_eq!(line.split_whitespace().collect::<Vec<_>>(), [key, object[key].as_str().unwrap()]);
     }
     assert_eq!(matrix(path, &["freeze", "plan.toml", "-o", "-"]).1, lock);
-    fs::write(path.join("b.toml"), EXAMPLE.replace("\"0.50ms\"", "\"500us\"") + "# said otherwise\n").unwrap();
+    fs::write(path.join("b.toml"), EXAMPLE.replace("\"0.50ms\"", "\"500us\"") + "# said otherwise\n")
+        .unwrap();
     matrix(path, &["freeze", "b.toml"]);
     let other = parsed(&fs::read_to_string(path.join("b.lock")).unwrap());
     assert_eq!(other["plan_sha256"], object["plan_sha256"]);
