@@ -22,6 +22,7 @@ pub mod order;
 pub mod plan;
 pub mod power;
 pub mod stats;
+pub mod units;
 pub mod validity;
 pub mod resume;
 pub mod runner;
