@@ -13,4 +13,5 @@ pub mod manifest;
 pub mod number;
 pub mod plan;
 pub mod runner;
+pub mod simulated;
 pub mod verdict;
