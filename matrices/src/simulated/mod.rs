@@ -13,7 +13,7 @@ pub use drive::{Driven, drive};
 pub use faults::{Fault, Planted};
 
 use crate::arm::{Arm, ArmDrain, Span};
-use crate::journal::Record;
+use crate::journal::{DeviceId, Record};
 use crate::plan::Plan;
 use crate::runner::io::{Answer, ArmOrder, Command, DrainKind, Failure, Input, Output, Ticket};
 use noise::Noise;
@@ -129,6 +129,12 @@ impl Bench {
     pub fn restart(&mut self) {
         self.boot += 1;
         self.generation += 1;
+    }
+
+    /// Who answers.
+    pub fn device(&self) -> DeviceId {
+        let build = self.plan.target.require.get("build").map(crate::runner::word).unwrap_or_default();
+        DeviceId { build, boot_id: format!("boot-{}", self.boot) }
     }
 
     fn faults(&self) -> impl Iterator<Item = &Fault> {
