@@ -30,6 +30,7 @@ const OFFSET_NS: i64 = 86_400_000_000_000;
 pub struct Bench {
     plan: Plan,
     planted: Vec<Planted>,
+    now: Timestamp,
     noise: Noise,
     events: BTreeMap<(i64, u64), Event>,
     numbers: u64,
@@ -80,6 +81,7 @@ impl Bench {
         Self {
             plan,
             planted: Vec::new(),
+            now: Timestamp(0),
             noise: Noise::new(seed),
             events: BTreeMap::new(),
             numbers: 0,
@@ -153,6 +155,22 @@ impl Bench {
     fn schedule(&mut self, at: Timestamp, event: Event) {
         self.numbers += 1;
         self.events.insert((at.0, self.numbers), event);
+    }
+
+    /// The time on the bench's clock.
+    pub fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    /// Lets time pass to what happens next, or to the runner's own timeout. `None`: nothing ever will.
+    pub fn next_input(&mut self, timeout: Option<Timestamp>) -> Option<(Timestamp, Input)> {
+        let at = match (self.next_at(), timeout) {
+            (Some(event), Some(timeout)) => event.min(timeout),
+            (at, other) => at.or(other)?,
+        };
+        self.now = self.now.max(at);
+        let happened = self.next_at().is_some_and(|event| event <= self.now).then(|| self.happen()).flatten();
+        Some((self.now, happened.unwrap_or(Input::Tick)))
     }
 
     /// When something happens next.

@@ -101,11 +101,11 @@ pub(crate) fn run_with(
 pub(crate) fn run_on(start: Start, mut bench: Bench) -> Run {
     let before = bench.levels.clone();
     let mut runner = Runner::new(start, Timestamp(0));
-    finish(&mut runner, &mut bench, Timestamp(0), before)
+    finish(&mut runner, &mut bench, before)
 }
 
-fn finish(runner: &mut Runner, bench: &mut Bench, from: Timestamp, before: BTreeMap<String, String>) -> Run {
-    match drive(runner, bench, from, None) {
+fn finish(runner: &mut Runner, bench: &mut Bench, before: BTreeMap<String, String>) -> Run {
+    match drive(runner, bench, None) {
         Driven::Left(exit, ended) => Run { exit: *exit, ended, bench: bench.clone(), before },
         other => panic!("it did not leave: {other:?} (seed {SEED})"),
     }
@@ -113,11 +113,17 @@ fn finish(runner: &mut Runner, bench: &mut Bench, from: Timestamp, before: BTree
 
 /// Runs a plan until so many records are in the journal, cuts it off and goes on; `None` when it left before.
 pub(crate) fn cut_and_resume(plan: &Plan, records: usize) -> Option<Run> {
+    cut_and_resume_with(plan, records, |_| {})
+}
+
+/// The same, with something that happens while the bench is off.
+pub(crate) fn cut_and_resume_with(plan: &Plan, records: usize, happens: impl Fn(&mut Bench)) -> Option<Run> {
     let mut bench = Bench::new(plan.clone(), SEED);
     let before = bench.levels.clone();
     let mut runner = Runner::new(start(plan), Timestamp(0));
-    let Driven::Cut(at) = drive(&mut runner, &mut bench, Timestamp(0), Some(records)) else { return None };
+    let Driven::Cut(at) = drive(&mut runner, &mut bench, Some(records)) else { return None };
     bench.cut();
+    happens(&mut bench);
     let entries = entries(&bench.journal);
     let mut start = start(plan);
     let left = Left::of(&start.schedule, &entries).expect("the journal fits the order");
@@ -127,7 +133,7 @@ pub(crate) fn cut_and_resume(plan: &Plan, records: usize) -> Option<Run> {
     };
     start.first = Record::Resumed { dropped_octets: 0, device };
     let mut runner = Runner::resume(start, left, at);
-    Some(finish(&mut runner, &mut bench, at, before))
+    Some(finish(&mut runner, &mut bench, before))
 }
 
 /// Records as entries of a journal, a second apart.
