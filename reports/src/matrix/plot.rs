@@ -7,7 +7,7 @@ use crate::page::escape;
 use std::fmt::Write;
 use wireproof_matrices::number::Number;
 use wireproof_matrices::plan::Kind;
-use wireproof_matrices::verdict::{Comparison, GateResult};
+use wireproof_matrices::verdict::{Comparison, GateResult, Unit};
 
 /// Size of a picture in its own units; the page scales it.
 const WIDTH: f64 = 440.0;
@@ -29,9 +29,10 @@ struct Plane {
 }
 
 impl Plane {
-    /// An axis over all values (in the reader's unit), with its ticks, its unit and what runs to the right.
-    fn new(label: &str, values: &[f64], unit: &str, right: &str) -> Plane {
-        let (low, high) = ends(values);
+    /// An axis over all values (in the reader's unit) of at least that height, with its ticks, its unit and what runs
+    /// to the right.
+    fn new(label: &str, values: &[f64], least: f64, unit: &str, right: &str) -> Plane {
+        let (low, high) = ends(values, least);
         let mut plane = Plane { text: String::new(), low, high };
         let _ = writeln!(
             plane.text,
@@ -100,15 +101,25 @@ impl Plane {
     }
 }
 
-/// Both ends of an axis: all values and some air.
-fn ends(values: &[f64]) -> (f64, f64) {
+/// Both ends of an axis: all values and some air, so that no height falls below `least`.
+fn ends(values: &[f64], least: f64) -> (f64, f64) {
     let low = values.iter().copied().fold(f64::INFINITY, f64::min);
     let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     if !low.is_finite() || !high.is_finite() {
         return (0.0, 1.0);
     }
-    let air = ((high - low) * 0.06).max(high.abs() * 1e-6).max(1e-6);
+    let air = ((high - low) * 0.06).max(high.abs() * 1e-9).max((least - (high - low)) / 2.0).max(1e-9);
     (low - air, high + air)
+}
+
+/// The least height of an axis, in the reader's unit: values that hardly differ must not look as if they did.
+fn least(unit: Unit) -> f64 {
+    match unit {
+        Unit::Ns | Unit::Ppm => 10.0,
+        Unit::Count => 2.0,
+        Unit::PerSecond => 0.01,
+        Unit::CpuHundredths => 1.0,
+    }
 }
 
 /// 1, 2 or 5 times a power of ten, for four steps or so.
@@ -160,7 +171,7 @@ pub(super) fn run_order(
     let lines = median.into_iter().chain(limit);
     let values: Vec<f64> = series.arms.iter().map(|(_, v)| *v).chain(lines).map(|v| v / scale).collect();
     let label = format!("{} of every arm in run order", series.key);
-    let mut plane = Plane::new(&label, &values, word(series.unit), "arms in run order \u{2192}");
+    let mut plane = Plane::new(&label, &values, least(series.unit), word(series.unit), "arms in run order \u{2192}");
     median.into_iter().for_each(|value| plane.across(value / scale, "median"));
     limit.into_iter().for_each(|value| plane.across(value / scale, "limit"));
     strata(&mut plane, series);
@@ -202,7 +213,7 @@ pub(super) fn differences(gate: &GateResult, comparison: &Comparison, treatment:
     let figures = comparison.differences.iter().copied().chain(ends).map(|number| number.0);
     let values: Vec<f64> = figures.chain(limits.iter().copied()).chain([0.0]).map(|v| v / scale).collect();
     let label = format!("paired differences of {} for {}", gate.metric, comparison.treatment);
-    let mut plane = Plane::new(&label, &values, word(gate.unit), "blocks in run order \u{2192}");
+    let mut plane = Plane::new(&label, &values, least(gate.unit), word(gate.unit), "blocks in run order \u{2192}");
     if let (Some(low), Some(high)) = (comparison.bound_low, comparison.bound_high) {
         plane.band(low.0 / scale, high.0 / scale);
     }
@@ -235,7 +246,7 @@ const BIN_MS: i64 = 50;
 pub(super) fn lags(lags: &Lags) -> String {
     let most = lags.bins.values().copied().max().unwrap_or(0) as f64;
     let unit = "loss episodes";
-    let mut plane = Plane::new("lags of losses behind the nearest download", &[0.0, most], unit, "lag, ms");
+    let mut plane = Plane::new("lags of losses behind the nearest download", &[0.0, most], 1.0, unit, "lag, ms");
     let x = |ms: i64| LEFT + (ms + LAG_MS) as f64 / (2 * LAG_MS) as f64 * (RIGHT - LEFT);
     plane.down(x(0), "zero");
     for (from, episodes) in &lags.bins {
@@ -270,8 +281,8 @@ mod tests {
     #[test]
     fn an_axis_of_nothing_or_of_one_value_has_a_height() {
         for values in [&[][..], &[0.0], &[5.0, 5.0], &[-1e12]] {
-            let (low, high) = ends(values);
-            assert!(high > low && low.is_finite() && high.is_finite(), "{values:?}");
+            let (low, high) = ends(values, 1.0);
+            assert!(high - low > 0.999 && low.is_finite() && high.is_finite(), "{values:?}");
         }
     }
 

@@ -140,7 +140,8 @@ fn colored(v: &Verdict, gate: &GateResult, text: &str, style: Style) -> String {
 /// Why a gate does not pass, and what was decided for it beforehand.
 fn why(gate: &GateResult, width: usize, out: &mut dyn Write) -> io::Result<()> {
     let mut text = format!("{}: {}", gate.id, gate.reason);
-    if let Some(trials) = gate.zero.as_ref().and_then(|zero| zero.min_trials) {
+    let few = gate.zero.as_ref().filter(|_| gate.verdict == Decision::Inconclusive);
+    if let Some(trials) = few.and_then(|zero| zero.min_trials) {
         text.push_str(&format!(", {} trials wanted", count(trials)));
     }
     if let Some(on_fail) = gate.on_fail.as_ref().filter(|_| gate.verdict == Decision::Fail) {
