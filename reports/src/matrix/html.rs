@@ -27,7 +27,11 @@ pub(super) fn write(report: &Report<'_>, out: &mut dyn Write) -> Result<(), Rend
     writeln!(out, "<meta name=\"viewport\" content=\"width=device-width\">")?;
     writeln!(out, "<meta name=\"color-scheme\" content=\"light dark\">")?;
     writeln!(out, "<meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">")?;
-    writeln!(out, "<title>{} {name}</title>\n<style>{STYLE}\n{LOOK}</style>\n</head>\n<body>", v.verdict.word())?;
+    writeln!(
+        out,
+        "<title>{} {name}</title>\n<style>{STYLE}\n{LOOK}</style>\n</head>\n<body>",
+        v.verdict.word()
+    )?;
     let class = outcome(v.verdict);
     writeln!(out, "<h1><span class=\"{class} badge\">{}</span> {name}</h1>", v.verdict.word())?;
     writeln!(out, "<p class=\"line\">{}</p>", escape(&v.line()))?;

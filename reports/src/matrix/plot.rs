@@ -140,7 +140,8 @@ struct Mark {
 /// A dot: circle, triangle, square or diamond, by treatment.
 fn shape(x: f64, y: f64, mark: &Mark) -> String {
     let class = format!("t{}{}", mark.treatment % SHAPES, if mark.hollow { " off" } else { "" });
-    let title = if mark.title.is_empty() { String::new() } else { format!("<title>{}</title>", escape(&mark.title)) };
+    let title =
+        if mark.title.is_empty() { String::new() } else { format!("<title>{}</title>", escape(&mark.title)) };
     let polygon = |points: &[(f64, f64)]| {
         let points: Vec<String> =
             points.iter().map(|(dx, dy)| format!("{:.1},{:.1}", x + dx, y + dy)).collect();
@@ -171,7 +172,8 @@ pub(super) fn run_order(
     let lines = median.into_iter().chain(limit);
     let values: Vec<f64> = series.arms.iter().map(|(_, v)| *v).chain(lines).map(|v| v / scale).collect();
     let label = format!("{} of every arm in run order", series.key);
-    let mut plane = Plane::new(&label, &values, least(series.unit), word(series.unit), "arms in run order \u{2192}");
+    let mut plane =
+        Plane::new(&label, &values, least(series.unit), word(series.unit), "arms in run order \u{2192}");
     median.into_iter().for_each(|value| plane.across(value / scale, "median"));
     limit.into_iter().for_each(|value| plane.across(value / scale, "limit"));
     strata(&mut plane, series);
@@ -200,7 +202,7 @@ fn strata(plane: &mut Plane, series: &Series<'_>) {
         if before != Some(name) {
             let x = place(n, names.len()) - (RIGHT - LEFT) / names.len() as f64 / 2.0;
             plane.down(x, "stratum");
-            plane.label(x + 4.0, TOP + 10.0, "start", name);
+            plane.label(x + 2.0, BOTTOM + 14.0, "start", name);
         }
     }
 }
@@ -213,7 +215,8 @@ pub(super) fn differences(gate: &GateResult, comparison: &Comparison, treatment:
     let figures = comparison.differences.iter().copied().chain(ends).map(|number| number.0);
     let values: Vec<f64> = figures.chain(limits.iter().copied()).chain([0.0]).map(|v| v / scale).collect();
     let label = format!("paired differences of {} for {}", gate.metric, comparison.treatment);
-    let mut plane = Plane::new(&label, &values, least(gate.unit), word(gate.unit), "blocks in run order \u{2192}");
+    let mut plane =
+        Plane::new(&label, &values, least(gate.unit), word(gate.unit), "blocks in run order \u{2192}");
     if let (Some(low), Some(high)) = (comparison.bound_low, comparison.bound_high) {
         plane.band(low.0 / scale, high.0 / scale);
     }
@@ -246,7 +249,8 @@ const BIN_MS: i64 = 50;
 pub(super) fn lags(lags: &Lags) -> String {
     let most = lags.bins.values().copied().max().unwrap_or(0) as f64;
     let unit = "loss episodes";
-    let mut plane = Plane::new("lags of losses behind the nearest download", &[0.0, most], 1.0, unit, "lag, ms");
+    let mut plane =
+        Plane::new("lags of losses behind the nearest download", &[0.0, most], 1.0, unit, "lag, ms");
     let x = |ms: i64| LEFT + (ms + LAG_MS) as f64 / (2 * LAG_MS) as f64 * (RIGHT - LEFT);
     plane.down(x(0), "zero");
     for (from, episodes) in &lags.bins {

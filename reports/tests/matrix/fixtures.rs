@@ -164,8 +164,7 @@ fn p95() -> GateResult {
         total: Number(413_561.868_686_868_7),
         reported: true,
     };
-    let outlier =
-        OutlierRow { arm: "b07-p1-raw-a1".to_owned(), value: Number(5_702_000.0), severe: false };
+    let outlier = OutlierRow { arm: "b07-p1-raw-a1".to_owned(), value: Number(5_702_000.0), severe: false };
     GateResult {
         drift: vec![drift],
         outliers: vec![outlier],
@@ -589,13 +588,18 @@ pub(super) fn hostile() -> Verdict {
     for gate in &mut v.gates {
         (gate.id, gate.reason) = (bad.to_owned(), bad.to_owned());
         gate.on_fail = Some(bad.to_owned());
-        gate.comparisons.iter_mut().for_each(|c| (c.treatment, c.stream) = (bad.to_owned(), Some(bad.to_owned())));
+        gate.comparisons
+            .iter_mut()
+            .for_each(|c| (c.treatment, c.stream) = (bad.to_owned(), Some(bad.to_owned())));
     }
     for arm in &mut v.arms {
         (arm.name, arm.stratum, arm.treatment) = (bad.to_owned(), bad.to_owned(), bad.to_owned());
         arm.notes.push(bad.to_owned());
     }
-    v.attribution.losses.iter_mut().for_each(|loss| (loss.arm, loss.stream) = (bad.to_owned(), bad.to_owned()));
+    v.attribution
+        .losses
+        .iter_mut()
+        .for_each(|loss| (loss.arm, loss.stream) = (bad.to_owned(), bad.to_owned()));
     v.drops_vs_drains = Some(json!({bad: bad}));
     v
 }

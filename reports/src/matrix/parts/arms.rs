@@ -50,7 +50,7 @@ pub(super) fn run_order(v: &Verdict) -> Part {
     let mut columns = vec!["arm".to_owned(), "state".to_owned()];
     columns.extend(strata.then(|| "stratum".to_owned()));
     columns.extend(shown.iter().map(|m| format!("{} {}", m.key, word(m.unit)).trim_end().to_owned()));
-    columns.push("why, and what else".to_owned());
+    columns.push("notes".to_owned());
     let rows = v.arms.iter().map(|arm| row(arm, strata, shown)).collect();
     let mut part = Part::new(Kind::Plain, "Run order").text("Every attempt, in the order it was run.");
     if !rest.is_empty() {
@@ -61,7 +61,8 @@ pub(super) fn run_order(v: &Verdict) -> Part {
 }
 
 fn row(arm: &ArmRow, strata: bool, metrics: &[Metric<'_>]) -> Vec<String> {
-    let state = if arm.state == "ok" && !arm.counted { "ok, not counted".to_owned() } else { arm.state.clone() };
+    let state =
+        if arm.state == "ok" && !arm.counted { "ok, not counted".to_owned() } else { arm.state.clone() };
     let value = |m: &Metric<'_>| {
         arm.values.get(m.key).map_or_else(|| DASH.to_owned(), |number| figure(*number, m.unit))
     };
@@ -92,8 +93,17 @@ pub(super) fn drift(v: &Verdict) -> Part {
             ]
         }));
     }
-    let columns =
-        ["gate", "stratum", "arms", "Kendall S", "p", "Theil-Sen slope an arm", "over the run", "unit", "reported"];
+    let columns = [
+        "gate",
+        "stratum",
+        "arms",
+        "Kendall S",
+        "p",
+        "Theil-Sen slope an arm",
+        "over the run",
+        "unit",
+        "reported",
+    ];
     let text = "Arms minus the median of their own treatment, in run order. Reported when p is below 0.01 and the \
                 total beyond half of the limit. A finding, not a failure: pairs within blocks cancel it.";
     let part = Part::new(Kind::Plain, "Drift").table(Table::new(&columns, rows));
@@ -129,7 +139,8 @@ pub(in crate::matrix) fn series<'a>(v: &'a Verdict, gate: &GateResult) -> Vec<Se
         let value = |arm: &'a ArmRow| arm.values.get(key).map(|number| (arm, number.0));
         Series { key, unit, arms: v.arms.iter().filter_map(value).collect() }
     };
-    let quiet = |series: &Series<'_>| gate.zero.is_some() && series.arms.iter().all(|(_, value)| *value == 0.0);
+    let quiet =
+        |series: &Series<'_>| gate.zero.is_some() && series.arms.iter().all(|(_, value)| *value == 0.0);
     keys(v, gate).into_iter().map(of).filter(|series| !quiet(series)).collect()
 }
 

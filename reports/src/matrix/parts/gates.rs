@@ -168,7 +168,8 @@ pub(super) fn comparisons(v: &Verdict) -> Option<Part> {
     let table = Table::new(&columns, rows.collect());
     let text = "Medians of arms by treatment against the baseline. Arms over: treated arms beyond the baseline's median \
                 and the limit; flagged when so many are that the treatment looks like two populations.";
-    let part = Part::new(Kind::Plain, "Comparisons").text(text).table(table).table(strata(v)).list(without(v));
+    let part =
+        Part::new(Kind::Plain, "Comparisons").text(text).table(table).table(strata(v)).list(without(v));
     (!part.tables.is_empty()).then_some(part)
 }
 

@@ -83,7 +83,11 @@ impl Table {
 
     /// True when a column holds figures and nothing else: it stands to the right.
     pub(super) fn is_right(&self, column: usize) -> bool {
-        let mut cells = self.rows.iter().filter_map(|row| row.get(column)).filter(|cell| !matches!(cell.as_str(), DASH | NO_BOUND));
+        let mut cells = self
+            .rows
+            .iter()
+            .filter_map(|row| row.get(column))
+            .filter(|cell| !matches!(cell.as_str(), DASH | NO_BOUND));
         self.columns.get(column).is_some_and(|name| !name.is_empty())
             && cells.clone().next().is_some()
             && cells.all(|cell| is_figure(cell))
@@ -97,7 +101,12 @@ pub(super) fn is_figure(cell: &str) -> bool {
         figure.starts_with(|c: char| c.is_ascii_digit())
             && figure.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | ',' | 'e' | '-'))
     };
-    let unit = |text: &str| matches!(text, "of" | "in" | "\u{2264}" | "\u{2265}" | "\u{2026}" | "\u{b5}s" | "ppm" | "/s" | "points");
+    let unit = |text: &str| {
+        matches!(
+            text,
+            "of" | "in" | "\u{2264}" | "\u{2265}" | "\u{2026}" | "\u{b5}s" | "ppm" | "/s" | "points"
+        )
+    };
     cell.contains(|c: char| c.is_ascii_digit()) && cell.split(' ').all(|part| word(part) || unit(part))
 }
 
