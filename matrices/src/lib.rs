@@ -4,11 +4,14 @@
 //! own ChaCha8 keystream, no `rand` shuffle, because those are not stable across versions.
 
 pub mod arm;
+pub mod calibrate;
+pub mod compare;
 pub mod gate;
 pub mod levels;
 pub mod metrics;
 pub mod number;
 pub mod plan;
+pub mod power;
 pub mod stats;
 pub mod validity;
 pub mod verdict;
