@@ -434,3 +434,23 @@ fn the_report_says_what_the_run_does_not_show() {
         assert_eq!(end.contains("strat") || end.contains("Strat"), name == "strata", "{name}: strata");
     }
 }
+
+#[test]
+fn figures_of_any_size_are_written() {
+    for size in [f64::MAX, -f64::MAX, 1e-300, 9.1e18, 0.0] {
+        let number = Some(wireproof_matrices::number::Number(size));
+        let mut verdict = fixtures::fail();
+        for gate in &mut verdict.gates {
+            (gate.point, gate.hl, gate.bound_low, gate.bound_high, gate.margin) =
+                (number, number, number, number, number);
+            for c in &mut gate.comparisons {
+                (c.median_baseline, c.bound_low, c.hl) = (number, number, number);
+                c.differences[0] = number.unwrap();
+            }
+        }
+        verdict.arms[0].values.values_mut().for_each(|value| *value = number.unwrap());
+        for format in Report::FORMATS {
+            assert!(text(&verdict, format).len() > 1000, "{size} {}", format.name());
+        }
+    }
+}

@@ -77,7 +77,8 @@ pub(super) struct Table {
 }
 
 impl Table {
-    fn new(columns: &[&str], rows: Vec<Vec<String>>) -> Table {
+    /// Rows under these names.
+    pub(super) fn new(columns: &[&str], rows: Vec<Vec<String>>) -> Table {
         Table { columns: columns.iter().map(|name| (*name).to_owned()).collect(), rows }
     }
 
@@ -104,7 +105,7 @@ pub(super) fn is_figure(cell: &str) -> bool {
     let unit = |text: &str| {
         matches!(
             text,
-            "of" | "in" | "\u{2264}" | "\u{2265}" | "\u{2026}" | "\u{b5}s" | "ppm" | "/s" | "points"
+            "%" | "of" | "in" | "\u{2264}" | "\u{2265}" | "\u{2026}" | "\u{b5}s" | "ppm" | "/s" | "points"
         )
     };
     cell.contains(|c: char| c.is_ascii_digit()) && cell.split(' ').all(|part| word(part) || unit(part))
