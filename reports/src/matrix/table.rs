@@ -130,10 +130,11 @@ fn row(v: &Verdict, gate: &GateResult) -> Vec<String> {
 
 /// The line with the verdict at its end in colour.
 fn colored(v: &Verdict, gate: &GateResult, text: &str, style: Style) -> String {
+    let final_word = !v.exploratory && v.verdict != Outcome::Partial;
     let color = match gate.verdict {
-        Decision::Pass => "32",
+        Decision::Pass if final_word => "32",
         Decision::Fail => "31",
-        Decision::Inconclusive => "33",
+        Decision::Inconclusive | Decision::Pass => "33",
         Decision::Shown => "36",
     };
     let word = decision(v, gate.verdict);

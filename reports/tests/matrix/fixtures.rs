@@ -414,19 +414,28 @@ pub(super) fn fail() -> Verdict {
 /// Of the golden `drops-vs-drains`.
 pub(super) fn drops_vs_drains() -> serde_json::Value {
     json!({
+        "correlated": true,
+        "depends_on_straddles": false,
+        "text": "5 of 6 loss episodes lie in the windows of downloads, 5.3 % of the time: losses and downloads coincide, which does not say who lost anything",
+        "exposure_ns": 60_000_000_000_i64,
         "window_exposure_ns": 3_161_000_000_i64,
+        "drains": 11,
         "episodes": 6,
         "episodes_inside": 5,
         "datagrams": 17,
         "datagrams_inside": 13,
-        "binomial_p_one_sided": 2.328_195_975_013_372e-6,
+        "straddles": 1,
+        "inside_range": [4, 5],
+        "binomial_p": 2.328_195_975_013_372e-6,
+        "binomial_p_range": [0.000_109_1, 2.328_195_975_013_372e-6],
         "rate_ratio": 89.906_675_102_816_55,
-        "rate_ratio_95": [10.060_407_595_173_79, 4_252.364_433_688_081],
+        "rate_ratio_95": [10.060_407_595_173_79, null],
+        "circular_shifts": 999,
         "circular_shift_hits": 2,
         "circular_shift_p": 0.003,
-        "paired": {"drain_only": 5, "control_only": 1, "p_one_sided": 0.109_375},
-        "lag_histogram_50ms": {"under": 1, "over": 0, "bins": {"0": 1, "100": 3, "150": 1}},
-        "correlated": true
+        "circular_shift_p_range": [0.009, 0.003],
+        "paired": {"drain_only": 5, "control_only": 1, "p": 0.109_375},
+        "lag_histogram_50ms": {"under": 1, "over": 0, "bins": {"0": 1, "100": 3, "150": 1}}
     })
 }
 
