@@ -44,7 +44,7 @@ const KNOWN: [(&str, &str); 21] = [
 pub(super) fn drops(v: &Verdict) -> Part {
     let part = Part::new(Kind::Drops, "Losses against downloads");
     let Some(found) = &v.drops_vs_drains else {
-        return part.text("Not computed: nothing was lost, or the plan has no downloads.");
+        return part.text("Not laid against one another: the plan has no downloads, or nothing was lost.");
     };
     let said = found.get("text").and_then(Value::as_str).map(|text| format!("{text}."));
     let text = "Counted in loss episodes, not datagrams. A relation in time says nothing about blame; attribution does.";
