@@ -15,6 +15,7 @@ mod failure;
 mod generate;
 mod learn;
 mod live_view;
+mod memory;
 mod observe;
 mod output;
 mod quantity;
