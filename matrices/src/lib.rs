@@ -4,4 +4,7 @@
 //! own ChaCha8 keystream, no `rand` shuffle, because those are not stable across versions.
 
 pub mod arm;
+pub mod number;
 pub mod plan;
+pub mod stats;
+pub mod verdict;
