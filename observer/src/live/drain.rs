@@ -6,10 +6,12 @@
 mod fetch;
 mod part;
 mod schedule;
+mod single;
 mod url;
 mod verify;
 mod worker;
 
+pub use single::{Single, SingleError, single};
 pub use url::{BadUrl, DrainUrl};
 pub use verify::{RingCheck, RingFacts};
 

@@ -1,8 +1,8 @@
 //! `wireproof ring convert`: a ring, and what was seen beside it, as a Perfetto trace, a Chrome trace or a table.
 
 mod args;
-mod manifest;
-mod pack;
+pub(super) mod manifest;
+pub(super) mod pack;
 mod scheduler;
 mod wire;
 
@@ -70,7 +70,7 @@ fn check(args: &ConvertArgs) -> Result<(), Failure> {
 }
 
 /// What the header says about its writer; a legacy header says nothing.
-fn writer(image: &[u8], ring: &Ring) -> Writer {
+pub(super) fn writer(image: &[u8], ring: &Ring) -> Writer {
     if ring.version < 2 {
         return Writer::default();
     }
@@ -278,7 +278,8 @@ fn finish(
     Ok(0)
 }
 
-fn beside(target: &Path, suffix: &str) -> PathBuf {
+/// The path with more behind its name.
+pub(super) fn beside(target: &Path, suffix: &str) -> PathBuf {
     let mut name = target.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)

@@ -62,7 +62,8 @@ impl Worker {
         let name = format!("drain-{:04}-{started_ns}.bin", start.number);
         let mut told = Told::default();
         let plan = &self.plan;
-        let download = fetch(&plan.url, &plan.directory, &name, plan.limit_bytes, &mut told);
+        let mut nobody = |_, _| {};
+        let download = fetch(&plan.url, &plan.directory, &name, plan.limit_bytes, &mut told, &mut nobody);
         let (outcome, stopped) = tokio::select! {
             biased;
             _ = stop => (Err("broken off: the run ended".to_owned()), true),

@@ -29,7 +29,7 @@ pub(super) struct Manifest {
 
 /// Which ring it was.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct RingFacts {
+pub(in crate::cli::ring) struct RingFacts {
     layout: u8,
     generation: u64,
     snapshot_id: Option<u64>,
@@ -47,7 +47,7 @@ pub(super) struct RingFacts {
 
 /// Who wrote the ring, as far as its header says.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Writer {
+pub(in crate::cli::ring) struct Writer {
     pub(super) snapshot_id: Option<u64>,
     pub(super) boot_id: Option<String>,
     pub(super) pid: Option<u32>,
@@ -114,7 +114,7 @@ pub(super) struct LongGap {
 }
 
 impl RingFacts {
-    pub(super) fn new(ring: &Ring, writer: &Writer) -> RingFacts {
+    pub(in crate::cli::ring) fn new(ring: &Ring, writer: &Writer) -> RingFacts {
         RingFacts {
             layout: ring.version,
             generation: ring.generation,
