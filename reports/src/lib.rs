@@ -8,7 +8,7 @@ pub mod bench;
 pub mod bench_recorder;
 mod columns;
 mod csv;
-mod drains;
+pub mod drains;
 mod groups;
 mod json;
 mod jsonl;

@@ -109,6 +109,22 @@ pub(super) async fn fetch(
     }
 }
 
+/// Asks for a path that costs the device next to nothing; the clocks that the answer carries.
+pub(super) async fn exchange(url: &DrainUrl, path: &'static str) -> Option<Exchange> {
+    let stream = TcpStream::connect(url.endpoint()).await.ok()?;
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.ok()?;
+    // Dropped with this call, which ends the connection too.
+    let mut driver = JoinSet::new();
+    driver.spawn(connection);
+    let mut request = request(url);
+    *request.uri_mut() = path.parse().ok()?;
+    let mut told = Told::default();
+    let asked_ns = now_ns();
+    let response = sender.send_request(request).await.ok()?;
+    told.note(&response, asked_ns, now_ns());
+    told.exchange
+}
+
 /// One body, in as many attempts as it takes.
 struct Transfer<'a> {
     url: &'a DrainUrl,

@@ -6,6 +6,7 @@ use wireproof_recorder::Ring;
 use wireproof_recorder::convert::Written;
 use wireproof_recorder::convert::ring::Odd;
 use wireproof_recorder::frames::{Counts, Partial};
+use wireproof_reports::reconcile::OutputDelays;
 
 const SCHEMA: &str = "wireproof.conversion/1";
 
@@ -25,6 +26,9 @@ pub(super) struct Manifest {
     pub(super) clock: Option<ClockFacts>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) gaps: Option<Gaps>,
+    /// From `wire_send` to the arrivals of `--wire`, by output.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) arrivals: Vec<OutputDelays>,
 }
 
 /// Which ring it was.
@@ -162,6 +166,7 @@ impl Manifest {
             drawn,
             clock: None,
             gaps: None,
+            arrivals: Vec::new(),
         }
     }
 }
