@@ -5,18 +5,18 @@
 
 pub mod arm;
 pub mod calibrate;
-pub mod compare;
-pub mod gate;
-pub mod levels;
-pub mod metrics;
 pub mod clock;
+pub mod compare;
 pub mod correlate;
 pub mod digest;
+pub mod gate;
 #[cfg(test)]
 mod golden;
 pub mod invalid;
 pub mod journal;
+pub mod levels;
 pub mod manifest;
+pub mod metrics;
 pub mod number;
 pub mod order;
 pub mod plan;
