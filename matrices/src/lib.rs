@@ -5,3 +5,4 @@
 
 pub mod arm;
 pub mod plan;
+pub mod runner;
