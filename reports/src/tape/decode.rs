@@ -3,8 +3,8 @@
 use super::encode::{DATA_PARTS, NAME_PARTS, TEXT_PARTS};
 use super::seal::crc;
 use super::slot::{
-    BLOCK_SLOTS, BYTE_ORDER, DIGESTS, HEAD, HEADER_MAX, MAGIC, SLOT, Slot, TEXT, TEXT_AT, VERSION, blind, datagram, digests,
-    drops, fault, faults, flag, kind, others, seal, step, stream, text, what,
+    BLOCK_SLOTS, BYTE_ORDER, DIGESTS, HEAD, HEADER_MAX, MAGIC, SLOT, Slot, TEXT, TEXT_AT, VERSION, blind,
+    datagram, digests, drops, fault, faults, flag, kind, others, seal, step, stream, text, what,
 };
 use super::table::{Set, Stream, unword};
 use wireproof_protocols::verify::{DropLayer, HostDrops, Noted, Remark};
