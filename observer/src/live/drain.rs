@@ -3,6 +3,7 @@
 //!
 //! The file system is written from that thread too: a slow disk delays the next download, never a datagram.
 
+mod ask;
 mod fetch;
 mod part;
 mod schedule;
@@ -10,6 +11,8 @@ mod url;
 mod verify;
 mod worker;
 
+pub use ask::{Answer, Ask, ask};
+pub use fetch::FetchError;
 pub use url::{BadUrl, DrainUrl};
 pub use verify::{RingCheck, RingFacts};
 

@@ -35,6 +35,25 @@ pub enum BadUrl {
 }
 
 impl DrainUrl {
+    /// Another path, with or without a query, of the same server below the same prefix.
+    #[must_use]
+    pub fn below(&self, path: &str) -> DrainUrl {
+        let prefix = self.target.trim_end_matches('/');
+        let slash = if path.starts_with('/') { "" } else { "/" };
+        DrainUrl { target: format!("{prefix}{slash}{path}"), ..self.clone() }
+    }
+
+    /// The same endpoint with a token as its authorization (RFC 6750), which is never shown.
+    ///
+    /// # Errors
+    /// Characters that no header may hold.
+    pub fn with_bearer(&self, token: &str) -> Result<DrainUrl, BadUrl> {
+        let mut value =
+            HeaderValue::from_str(&format!("Bearer {token}")).map_err(|_| BadUrl::Syntax)?;
+        value.set_sensitive(true);
+        Ok(DrainUrl { authorization: Some(value), ..self.clone() })
+    }
+
     /// Name or address to connect to, without brackets, and the port.
     pub(super) fn endpoint(&self) -> (&str, u16) {
         (&self.host, self.port)
