@@ -4,5 +4,15 @@
 //! own ChaCha8 keystream, no `rand` shuffle, because those are not stable across versions.
 
 pub mod arm;
+pub mod digest;
+#[cfg(test)]
+mod golden;
+pub mod invalid;
+pub mod journal;
+pub mod manifest;
+pub mod number;
+pub mod order;
 pub mod plan;
 pub mod runner;
+pub mod units;
+pub mod verdict;

@@ -13,9 +13,9 @@
 //!   download began and ends with [`Input::Drained`], once, also when it failed or was cut off.
 //! * All times are ns of one monotonic clock, that of `now`; the window is cut by capture timestamps, not by these.
 
-use super::record::Record;
 use crate::arm::{Arm, ArmDrain, Measured, Place};
-use crate::plan::{Plan, Word};
+use crate::journal::{Record, Stored};
+use crate::plan::Word;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -72,6 +72,8 @@ pub enum Command {
         /// Factor.
         factor: String,
     },
+    /// Leave the multicast groups and join them again (a membership may have been lost). [`Answer::Done`].
+    Rejoin,
     /// Begin to report [`Input::Warming`]. [`Answer::Done`].
     StartWarmup,
     /// Begin to report [`Input::Settling`]; warming reports end. [`Answer::Done`].
@@ -107,14 +109,14 @@ pub enum Command {
         /// Drains and sham windows as they went, on the clock of `now`.
         drains: Vec<ArmDrain>,
     },
-    /// Write the files of an arm (`*.part`, fsync, rename, fsync of the folder). [`Answer::Done`].
+    /// Write the files of an arm (`*.part`, fsync, rename, fsync of the folder). [`Answer::Kept`].
     KeepArm(Box<Arm>),
     /// Give up the arm that is going: close what `StartArm` opened. [`Answer::Done`].
     DropArm {
         /// Which.
         place: Place,
     },
-    /// Analyse what is there, write summary, report, verdict and the manifest. [`Answer::Done`].
+    /// Analyse what is there, write summary, report and verdict, the record `sealed` and the manifest. [`Answer::Done`].
     Seal(Box<Ending>),
     /// Give up the command with this ticket; it is answered with [`Failure::Aborted`]. Not answered itself.
     Abort {
@@ -177,6 +179,13 @@ pub enum Input {
     Signal,
     /// Writing evidence failed, or a thread died: stop, restore, seal what is there.
     Fault(Fault),
+    /// Something the bench noticed inside an arm that does not spoil it, such as `tap_dropped`: a word, and a sentence.
+    Noted {
+        /// Code.
+        code: String,
+        /// One sentence.
+        text: String,
+    },
     /// Nothing but that time passed (`poll_timeout`).
     Tick,
 }
@@ -207,6 +216,8 @@ pub enum Answer {
     Collected(Collected),
     /// What the arm measured.
     Measured(Box<Measured>),
+    /// The files of an arm are on disk: path in the bundle to what lies there.
+    Kept(BTreeMap<String, Stored>),
 }
 
 /// Why a command was not done.
@@ -290,6 +301,8 @@ pub struct StallControl {
 pub struct Status {
     /// Values of `target.require`; a missing key is left out.
     pub values: BTreeMap<String, Word>,
+    /// Build of its software; empty if it names none.
+    pub build: String,
     /// Boot id or start time, as a word; empty if it has none.
     pub boot: String,
     /// Generation of its ring; 0 without a ring.
@@ -374,15 +387,4 @@ pub struct Exit {
     pub code: Option<u8>,
     /// Lines for the terminal; the exact restore command when something was not put back.
     pub lines: Vec<String>,
-}
-
-/// What a run starts from.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Start {
-    /// The plan, frozen.
-    pub plan: Plan,
-    /// The order.
-    pub schedule: super::Schedule,
-    /// Name of the bundle, for the restore command.
-    pub bundle: String,
 }

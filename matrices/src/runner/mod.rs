@@ -3,8 +3,9 @@
 //! It never opens a file or a socket and never reads a clock; see [`io`] for the contract with whoever executes it.
 
 pub mod io;
-pub mod record;
 
+use crate::journal::Record;
+use crate::plan::Plan;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -31,4 +32,17 @@ pub struct Block {
     pub treatments: Vec<u32>,
     /// Planned drains (and sham windows) of each of its arms, ns from the beginning of the window.
     pub drains_ns: Vec<u64>,
+}
+
+/// What a run starts from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Start {
+    /// The plan, frozen.
+    pub plan: Plan,
+    /// Its order.
+    pub schedule: Schedule,
+    /// The first record, [`Record::Plan`].
+    pub first: Record,
+    /// Path of the bundle, for the restore command.
+    pub bundle: String,
 }

@@ -1,0 +1,5 @@
+//! The verdict of a run.
+
+mod model;
+
+pub use model::*;
