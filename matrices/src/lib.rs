@@ -14,5 +14,6 @@ pub mod number;
 pub mod order;
 pub mod plan;
 pub mod runner;
+pub mod stats;
 pub mod units;
 pub mod verdict;
