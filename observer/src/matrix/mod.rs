@@ -3,4 +3,6 @@
 //! The conductor executes what the runner asks for; toggles, clock samples and downloads run on a control thread, the
 //! wire on threads of its own. What an arm measured is worked out from its files alone, so that it can be worked out again.
 
+pub mod argv;
+pub mod device;
 pub mod measured;

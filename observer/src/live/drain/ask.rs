@@ -60,7 +60,8 @@ pub async fn ask(what: &Ask<'_>, clock: &dyn Fn() -> i64) -> Result<Answer, Fetc
     let answered_ns = clock();
     let number = |name: &str| response.headers().get(name)?.to_str().ok()?.parse::<i64>().ok();
     let times = number("x-ring-received-ns").zip(number("x-ring-sent-ns"));
-    let exchange = times.map(|(received_ns, sent_ns)| Exchange { asked_ns, received_ns, sent_ns, answered_ns });
+    let exchange =
+        times.map(|(received_ns, sent_ns)| Exchange { asked_ns, received_ns, sent_ns, answered_ns });
     let status = response.status().as_u16();
     let (body, cut) = bounded(response.into_body(), what.limit).await?;
     Ok(Answer { status, body, cut, exchange })

@@ -48,8 +48,7 @@ impl DrainUrl {
     /// # Errors
     /// Characters that no header may hold.
     pub fn with_bearer(&self, token: &str) -> Result<DrainUrl, BadUrl> {
-        let mut value =
-            HeaderValue::from_str(&format!("Bearer {token}")).map_err(|_| BadUrl::Syntax)?;
+        let mut value = HeaderValue::from_str(&format!("Bearer {token}")).map_err(|_| BadUrl::Syntax)?;
         value.set_sensitive(true);
         Ok(DrainUrl { authorization: Some(value), ..self.clone() })
     }
