@@ -38,7 +38,8 @@ pub(super) fn run(args: &DeviceArgs) -> Result<u8, Failure> {
     let ring = RingPath::of(args);
     let mut engine = engine(args, setting.clone(), ring.path())?;
     let interrupted = transmit::interrupts()?;
-    let control = args.control.as_deref().map(ControlSocket::open).transpose();
+    let control_path = control_path(args);
+    let control = control_path.as_deref().map(ControlSocket::open).transpose();
     let control = control.map_err(|error| Failure::io_line(&error))?;
     let mut host =
         Host::open(ways(&setting.rig), control, Arc::clone(&interrupted)).map_err(|(at, error)| {
@@ -52,7 +53,7 @@ pub(super) fn run(args: &DeviceArgs) -> Result<u8, Failure> {
     if !args.quiet {
         introduce(args, &setting, ring.path());
     }
-    let _service = serve(args, &setting.faults, ring.path())?;
+    let _service = serve(args, control_path.as_deref(), &setting.faults, ring.path())?;
     if args.with_parent {
         follow_parent(interrupted)?;
     }
@@ -91,13 +92,24 @@ fn code(report: &Report, sent: &Sent) -> u8 {
     }
 }
 
+/// The control socket: the one that was named, or one of this process, by which the web service asks and switches.
+fn control_path(args: &DeviceArgs) -> Option<PathBuf> {
+    let own = || Path::new(MEMORY).join(format!("wireproof-device-{}.ctl", std::process::id()));
+    args.control.clone().or_else(|| args.http.map(|_| own()))
+}
+
 /// Starts the web service that `--http` asks for, with the faults that are its own.
-fn serve(args: &DeviceArgs, faults: &[Planned], ring: Option<&Path>) -> Result<Option<Kept>, Failure> {
+fn serve(
+    args: &DeviceArgs,
+    control: Option<&Path>,
+    faults: &[Planned],
+    ring: Option<&Path>,
+) -> Result<Option<Kept>, Failure> {
     let (Some(address), Some(ring)) = (args.http, ring) else { return Ok(None) };
     let mut options: Vec<OsString> = vec!["--listen".into(), address.to_string().into()];
     let mut add = |name: &str, value: &OsStr| options.extend([name.into(), value.to_owned()]);
     add("--seed", args.seed.to_string().as_ref());
-    for (name, file) in [("--control", &args.control), ("--token-file", &args.token_file)] {
+    for (name, file) in [("--control", control), ("--token-file", args.token_file.as_deref())] {
         file.iter().for_each(|file| add(name, file.as_ref()));
     }
     for kind in faults.iter().filter_map(|fault| misbehaviour(fault.kind)) {
@@ -150,6 +162,7 @@ fn setting(args: &DeviceArgs) -> Result<Setting, Failure> {
         load_milli: args.load,
         preview: args.preview,
         profiler: !args.profiler_off,
+        build: args.build.clone(),
         faults: file.faults,
         ring: RingPath::of(args).path().map(|path| path.display().to_string()),
     })

@@ -79,6 +79,10 @@ impl World for Host {
         u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
     }
 
+    fn cpu_ns(&mut self) -> u64 {
+        self.clock.process_cpu_ns()
+    }
+
     fn sleep_until_ns(&mut self, ns: u64) {
         let slice = self.clock.now_ns().saturating_add(SLICE_NS);
         self.clock.sleep_until_ns(ns.min(slice));

@@ -96,6 +96,7 @@ pub(crate) fn run(plan: Plan) -> Run {
         load_milli: 1_000,
         preview: 0,
         profiler: true,
+        build: "test".to_owned(),
         faults: plan.faults.iter().map(|text| text.parse::<Planned>().unwrap()).collect(),
         ring: None,
     };

@@ -60,6 +60,9 @@ pub(in crate::cli) struct DeviceArgs {
     /// Previews a second at the start
     #[arg(long, value_name = "FPS", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1000))]
     pub(super) preview: u32,
+    /// What the device says it is when asked, as a plan's `require` reads it
+    #[arg(long, value_name = "TEXT", default_value = concat!("simulated-", env!("CARGO_PKG_VERSION")), value_parser = build)]
+    pub(super) build: String,
     /// Listen for control messages on this Unix datagram socket
     #[arg(long, value_name = "SOCKET")]
     pub(super) control: Option<PathBuf>,
@@ -67,7 +70,7 @@ pub(in crate::cli) struct DeviceArgs {
     #[arg(long, value_name = "ADDR:PORT", conflicts_with = "no_recorder")]
     pub(super) http: Option<SocketAddr>,
     /// Token that switches over HTTP need: one line in a file with mode 0600; without it there are no switches
-    #[arg(long, value_name = "FILE", requires = "http", requires = "control")]
+    #[arg(long, value_name = "FILE", requires = "http")]
     pub(super) token_file: Option<PathBuf>,
     /// Work of the stages: 1 is 0.6 ms of processor time a frame, 8 about the field's 5 ms
     #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = load)]
@@ -94,6 +97,16 @@ pub(in crate::cli) struct DeviceArgs {
     /// Say nothing before the account
     #[arg(short, long)]
     pub(super) quiet: bool,
+}
+
+/// What a device may say it is.
+fn build(text: &str) -> Result<String, String> {
+    let fit = !text.is_empty() && text.len() <= 64 && !text.contains(char::is_control);
+    if fit {
+        Ok(text.to_owned())
+    } else {
+        Err("a build has 1 to 64 octets, none of them a control".to_owned())
+    }
 }
 
 /// A factor in thousandths.
