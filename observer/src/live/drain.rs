@@ -15,6 +15,7 @@ pub use ask::{Answer, Ask, ask};
 pub use fetch::FetchError;
 pub use url::{BadUrl, DrainUrl};
 pub use verify::{RingCheck, RingFacts};
+pub use worker::download;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 use schedule::Schedule;

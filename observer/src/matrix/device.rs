@@ -253,6 +253,7 @@ fn told(json: &Value, require: &BTreeMap<String, Word>) -> Told {
     Told {
         status: Status {
             values: values.collect(),
+            build: at("build").and_then(text).unwrap_or_default(),
             boot: boot.iter().find_map(|name| text(at(name)?)).unwrap_or_default(),
             generation: number(&generation).unwrap_or(0),
             throttled: number(&["throttled"]),

@@ -4,5 +4,8 @@
 //! wire on threads of its own. What an arm measured is worked out from its files alone, so that it can be worked out again.
 
 pub mod argv;
+pub mod clock;
+pub mod counting;
 pub mod device;
 pub mod measured;
+pub mod wire;
