@@ -13,6 +13,7 @@ pub mod manifest;
 pub mod number;
 pub mod order;
 pub mod plan;
+pub mod resume;
 pub mod runner;
 pub mod stats;
 pub mod units;

@@ -159,6 +159,15 @@ pub enum Record {
         /// Its octets.
         octets: u64,
     },
+    /// A block is repeated whole; what it has so far is kept as evidence and not used.
+    BlockRepeated {
+        /// Stratum, from 0.
+        stratum: u32,
+        /// Block within the stratum, from 1.
+        block: u32,
+        /// Why.
+        why: String,
+    },
     /// Something worth telling.
     Finding {
         /// `violation`, `warning` or `info`.
@@ -183,7 +192,7 @@ pub enum Record {
         /// The device that answers.
         device: DeviceId,
     },
-    /// Every factor has its value of before the run again, and was read back.
+    /// Factors have their values of before the run again, and were read back.
     Restored {
         /// The factors.
         factors: Vec<String>,
@@ -196,7 +205,7 @@ pub enum Record {
 }
 
 /// Names of the kinds, as they stand under `t`.
-pub(super) const KINDS: [&str; 13] = [
+pub(super) const KINDS: [&str; 14] = [
     "plan",
     "env",
     "toggle_original",
@@ -205,6 +214,7 @@ pub(super) const KINDS: [&str; 13] = [
     "arm_start",
     "arm_end",
     "file",
+    "block_repeated",
     "finding",
     "interrupted",
     "resumed",

@@ -31,8 +31,14 @@ fn every_kind() -> Vec<Record> {
         Record::Env { device: device() },
         Record::ToggleOriginal { factor: s("profiler"), value: s("\"off\"\n") },
         Record::Intent { step: Step::Set, arm: Some(place(1, 1)), what: s("profiler=on") },
-        Record::Result { step: Step::Set, arm: None, ok: true, what: String::new() },
-        Record::ArmStart { arm: place(1, 1), treatment: s("raw") },
+        Record::Result {
+            step: Step::Set,
+            arm: None,
+            ok: true,
+            what: String::new() },
+        Record::ArmStart {
+            arm: place(1, 1),
+            treatment: s("raw") },
         Record::ArmEnd {
             arm: place(1, 1),
             state: ArmEnd::Invalid,
@@ -40,6 +46,7 @@ fn every_kind() -> Vec<Record> {
             files: BTreeMap::from([(s("arms/b01-p1-raw-a1/arm.json"), stored)]),
         },
         Record::File { path: s("order.json"), sha256: Digest::of(b""), octets: 0 },
+        Record::BlockRepeated { stratum: 0, block: 1, why: s("throttled") },
         Record::Finding { severity: s("warning"), arm: None, code: s("drift"), text: s("é\u{2028}\u{1}") },
         Record::Interrupted { why: s("SIGINT") },
         Record::Resumed { dropped_octets: 17, device: device() },
@@ -99,7 +106,7 @@ fn every_kind_of_record_comes_back_as_it_was_written() {
     let journal = Journal::read(text.as_bytes(), golden_plan()).unwrap();
     assert_eq!(journal.entries.iter().map(|e| e.record.clone()).collect::<Vec<_>>(), records);
     assert_eq!(journal.entries[2].at_ns, 1_700_000_000_000_000_002);
-    assert_eq!((journal.sealed(), journal.torn_octets, journal.chain.len()), (true, 0, 13));
+    assert_eq!((journal.sealed(), journal.torn_octets, journal.chain.len()), (true, 0, 14));
     let kinds: Vec<String> =
         records.iter().map(|r| serde_json::to_value(r).unwrap()["t"].as_str().unwrap().to_owned()).collect();
     assert_eq!(kinds, record::KINDS);

@@ -5,7 +5,9 @@
 
 pub mod argv;
 pub mod clock;
+pub mod control;
 pub mod counting;
 pub mod device;
 pub mod measured;
+pub mod sham;
 pub mod wire;
