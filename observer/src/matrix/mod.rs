@@ -5,9 +5,14 @@
 
 pub mod argv;
 pub mod clock;
+pub mod conductor;
 pub mod control;
 pub mod counting;
 pub mod device;
+pub mod going;
 pub mod measured;
+pub mod preflight;
 pub mod sham;
+pub mod signals;
+pub mod store;
 pub mod wire;
