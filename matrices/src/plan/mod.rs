@@ -2,12 +2,15 @@
 //! there are no floats.
 
 pub mod canonical;
+pub mod check;
 mod error;
+mod lock;
 pub mod metric;
 mod model;
 mod read;
 pub mod shape;
 
 pub use error::{LockError, PlanError};
+pub use lock::{Lock, SCHEMA as LOCK_SCHEMA};
 pub use model::*;
 pub use read::MOST_TEXT;
