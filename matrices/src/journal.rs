@@ -5,12 +5,12 @@
 //! Whoever can write the whole journal can forge it whole: only a hash that was published beforehand proves order.
 //! Reading and appending are functions of octets; the file is somebody else's.
 
-mod canonical;
 mod record;
 
 pub use record::{ArmEnd, DeviceId, JOURNAL_VERSION, Record, Step, Stored};
 
 use crate::digest::Digest;
+use crate::plan::canonical::canonical;
 use serde_json::{Map, Value};
 
 /// Longest journal that is read, octets.
@@ -132,7 +132,7 @@ impl Chain {
     /// The line of any JSON.
     fn link(&self, value: &Value) -> Result<(String, Chain), JournalError> {
         let n = self.n + 1;
-        let json = canonical::canonical(value).ok_or_else(|| Problem::NotCanonical.at(n))?;
+        let json = canonical(value).map_err(|_| Problem::NotCanonical.at(n))?;
         let next = Chain { last: hash(&self.last, &json), n };
         let line = format!("{} {json}\n", next.last);
         if line.len() > MAX_LINE { Err(Problem::TooLong.at(n)) } else { Ok((line, next)) }
@@ -225,7 +225,7 @@ fn follow<'a>(body: &'a [u8], chain: &Chain) -> Result<(&'a str, Chain), Problem
 fn entry(json: &str, n: u64) -> Result<Entry, JournalError> {
     let problem = |problem: Problem| problem.at(n);
     let value: Value = serde_json::from_str(json).map_err(|_| problem(Problem::Form))?;
-    if canonical::canonical(&value).as_deref() != Some(json) {
+    if canonical(&value).ok().as_deref() != Some(json) {
         return Err(problem(Problem::NotCanonical));
     }
     let Value::Object(mut map) = value else { return Err(problem(Problem::Form)) };

@@ -255,8 +255,7 @@ pub fn unrestored(journal: &[Entry]) -> Vec<Unrestored> {
     for entry in journal {
         match &entry.record {
             Record::ToggleOriginal { factor, value } => {
-                let original =
-                    Unrestored { factor: factor.clone(), value: value.clone() };
+                let original = Unrestored { factor: factor.clone(), value: value.clone() };
                 let slot = known.entry(factor).or_insert_with(|| (original.clone(), false));
                 if !slot.1 {
                     *slot = (original, true);

@@ -31,14 +31,8 @@ fn every_kind() -> Vec<Record> {
         Record::Env { device: device() },
         Record::ToggleOriginal { factor: s("profiler"), value: s("\"off\"\n") },
         Record::Intent { step: Step::Set, arm: Some(place(1, 1)), what: s("profiler=on") },
-        Record::Result {
-            step: Step::Set,
-            arm: None,
-            ok: true,
-            what: String::new() },
-        Record::ArmStart {
-            arm: place(1, 1),
-            treatment: s("raw") },
+        Record::Result { step: Step::Set, arm: None, ok: true, what: String::new() },
+        Record::ArmStart { arm: place(1, 1), treatment: s("raw") },
         Record::ArmEnd {
             arm: place(1, 1),
             state: ArmEnd::Invalid,

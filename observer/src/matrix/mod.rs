@@ -4,6 +4,7 @@
 //! wire on threads of its own. What an arm measured is worked out from its files alone, so that it can be worked out again.
 
 pub mod argv;
+pub mod bundle;
 pub mod clock;
 pub mod conductor;
 pub mod control;
