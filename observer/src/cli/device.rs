@@ -238,7 +238,8 @@ fn ways(rig: &Rig) -> Vec<Way> {
     let way = |output: &wireproof_fixture::device::OutputSetting| Way {
         to: output.setup.destination,
         // A capture of the loopback interface would show messages that nobody ever cuts.
-        no_segmentation: output.setup.destination.is_none_or(|to| to.ip().is_loopback()),
+        no_segmentation: output.setup.destination.is_none_or(|to| to.ip().is_loopback())
+            || output.further.iter().any(|to| to.ip().is_loopback()),
         ..Way::default()
     };
     rig.outputs.iter().map(way).collect()
@@ -247,7 +248,8 @@ fn ways(rig: &Rig) -> Vec<Way> {
 /// What is about to happen.
 fn introduce(args: &DeviceArgs, setting: &Setting, ring: Option<&Path>) {
     for output in &setting.rig.outputs {
-        let to = output.setup.destination.map_or("its multicast groups".to_owned(), |to| to.to_string());
+        let mut to = output.setup.destination.map_or("its multicast groups".to_owned(), |to| to.to_string());
+        output.further.iter().for_each(|further| to.extend([", ", &further.to_string()]));
         say(&format!(
             "{} sends {} to {to}, {} octets a frame",
             output.name,

@@ -4,7 +4,7 @@ use super::control::ControlSocket;
 use crate::send::clock::{Clock, Monotonic};
 use crate::send::socket::{Outlet, Sent, Way, single};
 use std::io::{self, IoSlice, Write};
-use std::ops::Range;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
@@ -94,19 +94,19 @@ impl World for Host {
         }
     }
 
-    fn send(&mut self, line: usize, batch: &Batch<'_>, which: Range<usize>) -> u64 {
+    fn send(&mut self, line: usize, batch: &Batch<'_>, to: Option<SocketAddr>) -> u64 {
         let batch = *batch;
         self.through(line, |outlet| {
-            let datagrams = which.filter_map(move |i| batch.get(i));
-            outlet.send(datagrams.map(|d| (Some(d.destination), d.parts)));
+            let datagrams = (0..batch.len()).filter_map(move |i| batch.get(i));
+            outlet.send(datagrams.map(move |d| (Some(to.unwrap_or(d.destination)), d.parts)));
         })
     }
 
-    fn send_owned(&mut self, line: usize, datagrams: &[Owned]) -> u64 {
+    fn send_owned(&mut self, line: usize, datagrams: &[Owned], to: Option<SocketAddr>) -> u64 {
         self.through(line, |outlet| {
-            datagrams
-                .iter()
-                .for_each(|(to, payload)| outlet.send(single(Some(*to), &[IoSlice::new(payload)])));
+            datagrams.iter().for_each(|(own, payload)| {
+                outlet.send(single(Some(to.unwrap_or(*own)), &[IoSlice::new(payload)]));
+            });
         })
     }
 
