@@ -13,6 +13,7 @@ mod groups;
 mod json;
 mod jsonl;
 mod markdown;
+pub mod matrix;
 mod number;
 pub mod page;
 pub mod reconcile;
@@ -50,3 +51,6 @@ pub const RING_CAUSES_SCHEMA: &str = include_str!("../schemas/ring-causes.schema
 
 /// The JSON Schema of [`RecorderBench`] as JSON (`wireproof.bench-recorder/1`, draft 2020-12).
 pub const BENCH_RECORDER_SCHEMA: &str = include_str!("../schemas/bench-recorder.schema.json");
+
+/// The JSON Schema of a matrix verdict as JSON (`wireproof.verdict/1`, draft 2020-12).
+pub const VERDICT_SCHEMA: &str = include_str!("../schemas/verdict.schema.json");
