@@ -15,6 +15,7 @@ pub mod order;
 pub mod plan;
 pub mod resume;
 pub mod runner;
+pub mod simulated;
 pub mod stats;
 pub mod units;
 pub mod verdict;

@@ -20,6 +20,7 @@ mod validity;
 mod window;
 
 pub use progress::{Progress, State};
+pub(crate) use start::word;
 
 use crate::arm::Place;
 use crate::journal::Record;

@@ -428,7 +428,7 @@ fn level_of(toggle: &Toggle, value: &str) -> String {
 }
 
 /// A value as it is written.
-pub(super) fn word(value: &Word) -> String {
+pub(crate) fn word(value: &Word) -> String {
     match value {
         Word::Truth(truth) => truth.to_string(),
         Word::Integer(number) => number.to_string(),
