@@ -5,11 +5,14 @@
 
 pub mod arm;
 pub mod digest;
+pub mod gate;
 #[cfg(test)]
 mod golden;
 pub mod invalid;
 pub mod journal;
+pub mod levels;
 pub mod manifest;
+pub mod metrics;
 pub mod number;
 pub mod order;
 pub mod plan;
@@ -18,4 +21,5 @@ pub mod runner;
 pub mod simulated;
 pub mod stats;
 pub mod units;
+pub mod validity;
 pub mod verdict;
