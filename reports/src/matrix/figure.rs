@@ -30,6 +30,17 @@ pub(crate) fn word(unit: Unit) -> &'static str {
     shown(unit).word
 }
 
+/// What the figures of a unit are divided by for the reader.
+pub(crate) fn divisor(unit: Unit) -> f64 {
+    shown(unit).divisor
+}
+
+/// A value of an axis, already in the reader's unit, with as many decimals as its steps need.
+pub(crate) fn tick(value: f64, step: f64) -> String {
+    let decimals = (0..6).find(|n| step * 10_f64.powi(*n) >= 0.999).unwrap_or(6);
+    decimal(value, 1.0, decimals.unsigned_abs() as usize)
+}
+
 /// A figure without its unit: ns as us with one decimal, ppm with one, rates with three, CPU as points with two; counts
 /// whole, unless a median lies between two.
 pub(crate) fn figure(number: Number, unit: Unit) -> String {

@@ -151,7 +151,7 @@ fn leaf(value: &Value) -> String {
 }
 
 /// What the run does not show: the record's own list, completed by what holds for every run.
-pub(super) fn limits(v: &Verdict) -> Part {
+pub(in crate::matrix) fn limits(v: &Verdict) -> Part {
     let said = |words: &str| v.limits.iter().any(|limit| limit.contains(words));
     let mut list: Vec<String> = v.limits.clone();
     if !said("1 in ") {

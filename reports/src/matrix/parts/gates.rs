@@ -114,7 +114,8 @@ pub(in crate::matrix) fn point(gate: &GateResult) -> String {
     }
 }
 
-fn hl(gate: &GateResult) -> String {
+/// The Hodges-Lehmann estimate, without its unit.
+pub(in crate::matrix) fn hl(gate: &GateResult) -> String {
     if gate.zero.is_some() { DASH.to_owned() } else { shown(gate, gate.hl) }
 }
 
@@ -122,7 +123,7 @@ fn hl(gate: &GateResult) -> String {
 pub(in crate::matrix) fn interval(gate: &GateResult) -> String {
     match &gate.zero {
         Some(zero) if zero.trials == 0 => DASH.to_owned(),
-        Some(zero) => format!("at most 1 in {}", count(zero.one_in)),
+        Some(zero) => format!("\u{2264} 1 in {}", count(zero.one_in)),
         None => ends(gate, gate.bound_low, gate.bound_high),
     }
 }

@@ -7,9 +7,11 @@ mod gates;
 mod losses;
 
 use super::Report;
-pub(super) use arms::{Series, series};
-pub(super) use gates::{interval, limit, point};
-pub(super) use losses::{Lags, lags};
+use super::figure::DASH;
+pub(super) use arms::{Series, counted, series};
+pub(super) use facts::limits;
+pub(super) use gates::{hl, interval, limit, point, rule, seed_rule};
+pub(super) use losses::{Lags, lags, whose};
 
 /// Which part it is, for writers that draw something beside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,8 +22,6 @@ pub(super) enum Kind {
     Diagnostics,
     /// Losses against downloads: the lags are drawn.
     Drops,
-    /// The arms: a long table.
-    Arms,
     /// Nothing is drawn.
     Plain,
 }
@@ -80,6 +80,25 @@ impl Table {
     fn new(columns: &[&str], rows: Vec<Vec<String>>) -> Table {
         Table { columns: columns.iter().map(|name| (*name).to_owned()).collect(), rows }
     }
+
+    /// True when a column holds figures and nothing else: it stands to the right.
+    pub(super) fn is_right(&self, column: usize) -> bool {
+        let mut cells = self.rows.iter().filter_map(|row| row.get(column)).filter(|cell| *cell != DASH);
+        self.columns.get(column).is_some_and(|name| !name.is_empty())
+            && cells.clone().next().is_some()
+            && cells.all(|cell| is_figure(cell))
+    }
+}
+
+/// True for a figure, or two, with or without a unit: `+68.5 µs`, `0 of 43,200`, `-1.9 … +0.7`.
+pub(super) fn is_figure(cell: &str) -> bool {
+    let word = |word: &str| {
+        let figure = word.trim_start_matches(['+', '-', '\u{b1}']);
+        figure.starts_with(|c: char| c.is_ascii_digit())
+            && figure.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | ',' | 'e' | '-'))
+    };
+    let unit = |text: &str| matches!(text, "of" | "in" | "\u{2264}" | "\u{2026}" | "\u{b5}s" | "ppm" | "/s" | "points");
+    cell.contains(|c: char| c.is_ascii_digit()) && cell.split(' ').all(|part| word(part) || unit(part))
 }
 
 /// Every part of the report.
@@ -101,7 +120,7 @@ pub(super) fn all(report: &Report<'_>) -> Vec<Part> {
         Some(facts::causes(report.causes)),
         Some(facts::findings(verdict)),
         Some(facts::environment(report.environment)),
-        Some(facts::limits(verdict)),
+        Some(limits(verdict)),
     ];
     parts.into_iter().flatten().collect()
 }
