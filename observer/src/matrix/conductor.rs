@@ -4,10 +4,10 @@
 use super::clock::{BenchClock, wall_ns};
 use super::control::{Control, Fetch, Job, Told, failure};
 use super::device::Device;
+use super::evidence::Evidence;
 use super::going::{From, Going, RING};
 use super::preflight::{Checks, free_bytes, preflight};
 use super::sham::Sham;
-use super::store::Store;
 use super::wire::{Look, NoWire, Wire};
 use crate::live::drain::DrainSpan;
 use crossbeam_channel::{Receiver, Sender, after, bounded, never, select, unbounded};
@@ -17,7 +17,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use wireproof_matrices::plan::Plan;
 use wireproof_matrices::runner::io::{
-    Answer, ArmOrder, ClockSample, Collected, Command, DrainKind, Exit, Failure, Fault, Input, MeasureOrder,
+    Answer, ArmOrder, Around, ClockSample, Collected, Command, DrainKind, Exit, Failure, Fault, Input,
     Output, Settling, Ticket, Warming,
 };
 use wireproof_matrices::runner::{Progress, Runner};
@@ -31,13 +31,13 @@ const BEFORE: Duration = Duration::from_millis(250);
 const IDLE: Duration = Duration::from_secs(1);
 
 /// What a run is made of.
-pub struct Parts<S> {
+pub struct Parts {
     /// The state machine.
     pub runner: Runner,
     /// Its plan.
     pub plan: Arc<Plan>,
-    /// The evidence.
-    pub store: S,
+    /// Its evidence.
+    pub evidence: Evidence,
     /// The device.
     pub device: Device,
     /// The clock the runner lives by.
@@ -64,8 +64,8 @@ enum Reporting {
 }
 
 /// A run.
-pub struct Conductor<S> {
-    parts: Parts<S>,
+pub struct Conductor {
+    parts: Parts,
     control: Control,
     told: Receiver<Told>,
     tell: Sender<Told>,
@@ -86,16 +86,17 @@ pub struct Conductor<S> {
     retention_ns: Option<u64>,
 }
 
-impl<S: Store> Conductor<S> {
+impl Conductor {
     /// Puts a run together; nothing is sent yet.
     ///
     /// # Errors
     /// No thread or no socket on the loopback interface.
-    pub fn new(parts: Parts<S>) -> io::Result<Conductor<S>> {
+    pub fn new(parts: Parts) -> io::Result<Conductor> {
         let (tell, told) = unbounded();
         let (give_looks, looks) = bounded(LOOKS);
         let control = Control::start(parts.device.clone(), parts.clock, tell.clone())?;
-        let has_sham = parts.plan.factor.iter().any(|f| f.name == "drain" && f.levels.iter().any(|l| l == "sham"));
+        let has_sham =
+            parts.plan.factor.iter().any(|f| f.name == "drain" && f.levels.iter().any(|l| l == "sham"));
         let octets = parts.plan.drain.as_ref().filter(|_| has_sham).map(|drain| drain.expect_bytes);
         Ok(Conductor {
             parts,
@@ -119,14 +120,14 @@ impl<S: Store> Conductor<S> {
     }
 
     /// Runs to the end; the bundle is sealed then, and returned with the runner's last word.
-    pub fn run(mut self, watch: &mut dyn FnMut(&Seen<'_>)) -> (Exit, S) {
+    pub fn run(mut self, watch: &mut dyn FnMut(&Seen<'_>)) -> (Exit, Evidence) {
         loop {
             while let Some(output) = self.parts.runner.poll_output() {
                 if let Some(exit) = self.execute(output) {
-                    return (exit, self.parts.store);
+                    return (exit, self.parts.evidence);
                 }
             }
-            let progress = self.parts.runner.progress();
+            let progress = self.parts.runner.progress(self.parts.clock.now());
             watch(&Seen { progress, look: &self.look });
             self.wait();
         }
@@ -201,9 +202,9 @@ impl<S: Store> Conductor<S> {
     /// Commands that are done when this returns.
     fn at_once(&mut self, command: Command) -> Result<Answer, Failure> {
         match command {
-            Command::Journal(record) => done(self.parts.store.journal(&record)),
+            Command::Journal(record) => done(self.parts.evidence.journal(&record)),
             Command::ReadSpace => {
-                let free = free_bytes(self.parts.store.folder());
+                let free = free_bytes(self.parts.evidence.dir());
                 free.map(Answer::Space).map_err(|error| Failure::Disk(error.to_string()))
             }
             Command::StartWarmup => {
@@ -221,9 +222,8 @@ impl<S: Store> Conductor<S> {
                 let Some(going) = self.arm.take() else {
                     return Err(Failure::Refused("no arm is going".to_owned()));
                 };
-                let kept = going.trim_drains(&self.parts.plan).and_then(|()| {
-                    self.parts.store.keep_arm(&going.folder, &arm, &going.noted, &going.rows)
-                });
+                going.trim_drains(&self.parts.plan).map_err(|error| Failure::Disk(error.to_string()))?;
+                let kept = self.parts.evidence.keep_arm(&arm, &going);
                 kept.map(Answer::Kept).map_err(|error| Failure::Disk(error.to_string()))
             }
             Command::DropArm { .. } => {
@@ -237,7 +237,7 @@ impl<S: Store> Conductor<S> {
             Command::Seal(ending) => {
                 self.reporting = Reporting::Nothing;
                 if let Some(Err(_)) = self.wire.take().map(Wire::stop) {}
-                done(self.parts.store.seal(&ending))
+                done(self.parts.evidence.seal(&ending))
             }
             // The lock of the bench is held; the sockets of each arm join anew.
             _ => Ok(Answer::Done),
@@ -259,8 +259,8 @@ impl<S: Store> Conductor<S> {
     fn preflight(&mut self, ticket: Ticket) -> Option<Result<Answer, Failure>> {
         let plan = Arc::clone(&self.parts.plan);
         let ring = plan.drain.as_ref().map(|drain| self.parts.device.url(&drain.url));
-        let folder = self.parts.store.folder().to_owned();
-        let (unrestored, held_by) = (self.parts.store.unrestored(), self.parts.store.held_by());
+        let folder = self.parts.evidence.dir().to_owned();
+        let (unrestored, held_by) = (self.parts.evidence.unrestored(), self.parts.evidence.held_by());
         let tell = self.tell.clone();
         let check = move || {
             let mut found = preflight(&Checks { plan: &plan, ring, folder: &folder });
@@ -291,7 +291,7 @@ impl<S: Store> Conductor<S> {
 
     fn start_arm(&mut self, ticket: Ticket, order: ArmOrder) -> Option<Result<Answer, Failure>> {
         self.reporting = Reporting::Nothing;
-        let folder = match self.parts.store.arm_folder(&order.place) {
+        let folder = match self.parts.evidence.arm_folder(&order.place) {
             Ok(folder) => folder,
             Err(error) => return Some(Err(Failure::Disk(error.to_string()))),
         };
@@ -343,7 +343,7 @@ impl<S: Store> Conductor<S> {
         self.ask(ticket, limit, Job::Collect(fetch))
     }
 
-    fn measure(&mut self, order: &MeasureOrder) -> Result<Answer, Failure> {
+    fn measure(&mut self, order: &Around) -> Result<Answer, Failure> {
         let wire = self.wire.take();
         let Some(arm) = &mut self.arm else { return Err(Failure::Refused("no arm is going".to_owned())) };
         arm.noted.cpu_ns[1] = self.cpu_ns;
@@ -412,7 +412,7 @@ impl<S: Store> Conductor<S> {
     }
 }
 
-fn done(result: io::Result<()>) -> Result<Answer, Failure> {
+fn done<E: std::fmt::Display>(result: Result<(), E>) -> Result<Answer, Failure> {
     result.map(|()| Answer::Done).map_err(|error| Failure::Disk(error.to_string()))
 }
 

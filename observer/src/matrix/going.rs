@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use wireproof_matrices::arm::Measured;
 use wireproof_matrices::plan::{Keep, Plan};
-use wireproof_matrices::runner::io::{ArmOrder, Collected, DrainKind, MeasureOrder};
+use wireproof_matrices::runner::io::{ArmOrder, Around, Collected, DrainKind};
 
 /// Name of the tape in an arm's folder.
 pub const TAPE: &str = "wire.tape";
@@ -87,7 +87,7 @@ impl Going {
     ///
     /// # Errors
     /// The disk, or a tape that cannot be read back.
-    pub fn measure(&mut self, plan: &Plan, order: &MeasureOrder, wire: Option<Wire>) -> io::Result<Measured> {
+    pub fn measure(&mut self, plan: &Plan, order: &Around, wire: Option<Wire>) -> io::Result<Measured> {
         if let Some(wire) = wire {
             let observed = wire.stop().map_err(io::Error::other)?;
             self.noted.loop_gap_max_ns = observed.observer.loop_gap_max_ns;
@@ -182,7 +182,8 @@ fn write_rows(path: &Path, rows: &[Row]) -> io::Result<()> {
 }
 
 /// First line of `counters.csv`.
-const HEAD: &str = "at_ns,steady_ns,asleep_ns,rcvbuf_errors,checksum_errors,nic_dropped,softnet_dropped,carrier_changes\n";
+const HEAD: &str =
+    "at_ns,steady_ns,asleep_ns,rcvbuf_errors,checksum_errors,nic_dropped,softnet_dropped,carrier_changes\n";
 
 fn read_rows(path: &Path) -> io::Result<Vec<Row>> {
     let text = fs::read_to_string(path)?;
@@ -229,8 +230,7 @@ mod tests {
     fn counters_come_back_as_they_were_written() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join(COUNTERS);
-        let rows =
-            [Row { at_ns: 5, steady_ns: -1, nic_dropped: Some(7), ..Row::default() }, Row::default()];
+        let rows = [Row { at_ns: 5, steady_ns: -1, nic_dropped: Some(7), ..Row::default() }, Row::default()];
         write_rows(&path, &rows).unwrap();
         assert_eq!(read_rows(&path).unwrap(), rows);
         fs::write(&path, format!("{HEAD}1,2,3\n")).unwrap();

@@ -48,7 +48,9 @@ pub fn preflight(checks: &Checks<'_>) -> Preflight {
         }
     }
     // A control that cannot be run is told as that.
-    found.stall = stall().ok().map(|c| StallControl { lost: c.missing, reported: if c.invalid { c.observers } else { 0 } });
+    found.stall = stall()
+        .ok()
+        .map(|c| StallControl { lost: c.missing, reported: if c.invalid { c.observers } else { 0 } });
     found.retention_ns = checks.ring.as_ref().and_then(|url| retention(url, checks.folder));
     found
 }
@@ -103,10 +105,8 @@ fn retention(url: &DrainUrl, folder: &Path) -> Option<u64> {
     let name = "preflight-ring.bin";
     discard(&folder.join(name));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build().ok()?;
-    let plan = DrainPlan {
-        deadline: DOWNLOAD,
-        ..DrainPlan::new(url.clone(), Duration::from_secs(1), folder)
-    };
+    let plan =
+        DrainPlan { deadline: DOWNLOAD, ..DrainPlan::new(url.clone(), Duration::from_secs(1), folder) };
     let (_open, mut never) = oneshot::channel();
     let (span, _) = runtime.block_on(download(&plan, 1, name, &mut never));
     runtime.shutdown_background();

@@ -41,10 +41,7 @@ fn episodes(m: &Measured, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn drains(m: &Measured, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(
-        out,
-        "planned_ns,real,start_ns,end_ns,device_start_ns,device_end_ns,bytes,sha256,failed"
-    )?;
+    writeln!(out, "planned_ns,real,start_ns,end_ns,device_start_ns,device_end_ns,bytes,sha256,failed")?;
     m.drains.iter().try_for_each(|drain| drain_row(drain, out))
 }
 
@@ -71,7 +68,8 @@ fn wire(m: &Measured, out: &mut dyn Write) -> io::Result<()> {
     )?;
     for s in &m.streams {
         let [p50, p95, p99] = s.jitter_ns;
-        let counts = [s.lost, s.duplicates, s.reordered, s.shape, s.foreign, p50, p95, p99].map(|n| n.to_string());
+        let counts =
+            [s.lost, s.duplicates, s.reordered, s.shape, s.foreign, p50, p95, p99].map(|n| n.to_string());
         let (id, counts) = (plain(&s.id), counts.join(","));
         writeln!(out, "{id},{},{},{},{},{counts}", s.datagrams, s.frames, s.first_ns, s.last_ns)?;
     }
