@@ -173,7 +173,6 @@ impl Runner {
             Turn::Wait(at) => return Move::Wait(at, Step::Restore { toggling, quiet }),
             Turn::Held => {
                 self.touched.retain(|(factor, _)| *factor != toggling.factor);
-                self.restored.push(toggling.factor);
                 (true, what)
             }
             Turn::Failed(why) => {
@@ -191,8 +190,10 @@ impl Runner {
     /// Writes what had to wait until the device was put back.
     pub(super) fn flush(&mut self) -> Move {
         let mut records = std::mem::take(&mut self.later);
-        if self.unrestored.is_empty() && !self.originals.is_empty() {
-            records.push(Record::Restored { factors: std::mem::take(&mut self.restored) });
+        let is_left = |factor: &String| self.unrestored.iter().any(|(left, ..)| left == factor);
+        let factors: Vec<String> = self.originals.keys().filter(|factor| !is_left(factor)).cloned().collect();
+        if !factors.is_empty() {
+            records.push(Record::Restored { factors });
         }
         records.into_iter().rev().for_each(|record| self.steps.push_front(Step::Say(Box::new(record))));
         Move::Next

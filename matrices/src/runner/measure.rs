@@ -3,6 +3,7 @@
 //! It never looks into a ring; it is told what was measured.
 
 use super::io::{Answer, Around, Collected, Command, Failure, Outcome, Status};
+use super::left::REBOOTED;
 use super::limits::limit_ns;
 use super::settle::signed;
 use super::steps::{Counted, Move, Step, intent, outcome};
@@ -70,7 +71,7 @@ impl Runner {
         if let Some(arm) = &mut self.arm {
             arm.restarted = true;
         }
-        self.end_arm("rebooted", text)
+        self.end_arm(REBOOTED, text)
     }
 
     pub(super) fn pause(&mut self, until: Option<Timestamp>) -> Move {
@@ -202,7 +203,7 @@ impl Runner {
                     Finding::Spoils(reason) => add(&mut run.reasons, reason),
                     Finding::Restarted => {
                         run.restarted = true;
-                        add(&mut run.reasons, "rebooted");
+                        add(&mut run.reasons, REBOOTED);
                     }
                     Finding::Note(text) => run.notes.push(text),
                 }
@@ -316,10 +317,9 @@ impl Runner {
             return self.stop(Outcome::Invalid, format!("{why}, again after repeating a block for it"));
         }
         self.queue.repeat_block(&counted.place, &self.schedule);
-        let text = format!("{why}: the block is repeated");
-        let (severity, code) = ("warning".to_owned(), "throttled".to_owned());
-        let finding = Record::Finding { severity, arm: Some(counted.place.clone()), code, text };
-        self.steps.push_front(Step::Say(Box::new(finding)));
+        let (stratum, block) = (counted.place.stratum, counted.place.block);
+        let record = Record::BlockRepeated { stratum, block, why: why.to_owned() };
+        self.steps.push_front(Step::Say(Box::new(record)));
     }
 
     /// Adds a reason why the arm does not count.

@@ -7,6 +7,7 @@
 mod engine;
 pub mod io;
 mod leave;
+mod left;
 mod limits;
 mod measure;
 mod progress;
@@ -15,15 +16,16 @@ mod settle;
 mod start;
 mod steps;
 mod toggle;
-mod trend;
 mod validity;
 mod window;
 
+pub use left::Left;
 pub use progress::{Progress, State};
 pub(crate) use start::word;
 
 use crate::arm::Place;
 use crate::journal::Record;
+use crate::order::Order;
 use crate::plan::Plan;
 use engine::{Again, Open};
 use io::{Ending, Exit, Input, Output, Status};
@@ -71,6 +73,25 @@ pub struct Block {
     pub drains_ns: Vec<u64>,
 }
 
+impl From<&Order> for Schedule {
+    fn from(order: &Order) -> Self {
+        let treatment =
+            |t: &crate::order::Treatment| Treatment { name: t.name.clone(), levels: t.levels.clone() };
+        let strata = order.strata.iter().map(|stratum| {
+            let starts = stratum.drain_starts_ns.iter().cloned().chain(std::iter::repeat(Vec::new()));
+            let block =
+                |(treatments, drains_ns): (&Vec<u32>, _)| Block { treatments: treatments.clone(), drains_ns };
+            let blocks = stratum.blocks.iter().zip(starts).map(block).collect();
+            Stratum { levels: stratum.levels.clone(), blocks }
+        });
+        Self {
+            strata: strata.collect(),
+            treatments: order.treatments.iter().map(treatment).collect(),
+            fixed: order.fixed.clone(),
+        }
+    }
+}
+
 impl Schedule {
     /// Level of every factor in an arm.
     pub fn levels(&self, place: &Place) -> BTreeMap<String, String> {
@@ -111,23 +132,6 @@ pub struct Start {
     pub bundle: String,
 }
 
-/// What a cut run left.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Left {
-    /// Arms still to run, blocks with an unfinished arm whole.
-    pub arms: Vec<Place>,
-    /// Value of each factor before the first run, as the journal has it.
-    pub originals: BTreeMap<String, String>,
-    /// True when the journal has no record that everything was put back.
-    pub unrestored: bool,
-    /// Build and boot of the device then; empty: not known.
-    pub device: crate::journal::DeviceId,
-    /// Invalid arms so far by treatment.
-    pub invalid: BTreeMap<String, u32>,
-    /// Restarts of the device so far.
-    pub restarts: u32,
-}
-
 /// The state machine.
 #[derive(Clone, Debug)]
 pub struct Runner {
@@ -158,7 +162,6 @@ pub struct Runner {
     originals: BTreeMap<String, String>,
     /// Factors that were touched, in order, with the level to put back.
     touched: Vec<(String, String)>,
-    restored: Vec<String>,
     unrestored: Vec<(String, String, String)>,
     device: Option<Status>,
     expected: crate::journal::DeviceId,

@@ -5,14 +5,17 @@
 use super::io::{Answer, Command, Failure, Outcome, Settling, Warming};
 use super::limits::limit_ns;
 use super::steps::{Move, Step, outcome};
-use super::trend::is_trending;
 use super::{Runner, State};
 use crate::journal::Step as Named;
+use crate::stats::{kendall_p, kendall_s};
 use std::collections::VecDeque;
 use wireproof_protocols::Timestamp;
 
 /// Seconds of warm-up that are looked at (row 27).
 const SECONDS: usize = 20;
+
+/// A chance below one in a hundred is a trend (row 27).
+const TREND: f64 = 0.01;
 
 /// A warm-up.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -186,4 +189,24 @@ impl Unsettled {
 
 pub(super) fn signed(ns: u64) -> i64 {
     i64::try_from(ns).unwrap_or(i64::MAX)
+}
+
+/// True when the series rises or falls: Kendall's test, two-sided. By how much does not matter.
+fn is_trending(values: &[u64]) -> bool {
+    let values: Vec<f64> = values.iter().map(|value| *value as f64).collect();
+    kendall_p(values.len(), kendall_s(&values)) < TREND
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rising_series_of_five_is_not_yet_a_trend_and_one_of_six_is() {
+        assert!(!is_trending(&[1, 2, 3, 4, 5]), "2/120 = 0.017");
+        assert!(is_trending(&[1, 2, 3, 4, 5, 6]), "2/720 = 0.003");
+        assert!(is_trending(&[6, 5, 4, 3, 2, 1]));
+        assert!(!is_trending(&[7; 20]));
+        assert!(!is_trending(&[]));
+    }
 }

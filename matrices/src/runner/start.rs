@@ -45,7 +45,6 @@ impl Runner {
             held: BTreeMap::new(),
             originals: BTreeMap::new(),
             touched: Vec::new(),
-            restored: Vec::new(),
             unrestored: Vec::new(),
             device: None,
             expected: DeviceId::default(),
@@ -67,7 +66,8 @@ impl Runner {
         }
     }
 
-    /// Goes on from what a cut run left: its originals stand, and its factors count as touched.
+    /// Goes on from what a cut run left: the first values that were read are the originals, and their factors count as
+    /// touched.
     pub(super) fn take_over(&mut self, left: Left) {
         self.expected = left.device;
         self.restarts = left.restarts;
@@ -75,9 +75,7 @@ impl Runner {
         for toggle in self.plan.toggle.clone() {
             let Some(value) = left.originals.get(&toggle.factor) else { continue };
             self.originals.insert(toggle.factor.clone(), level_of(&toggle, value));
-            if left.unrestored {
-                self.touch(&toggle.factor);
-            }
+            self.touch(&toggle.factor);
         }
         let known = &left.originals;
         self.steps.retain(|step| !matches!(step, Step::Original(factor) if known.contains_key(factor)));

@@ -233,7 +233,7 @@ impl Bench {
     fn warming(&mut self, age_ns: i64) -> Warming {
         let moving = self.faults().any(|fault| match fault {
             Fault::StillWarming { times } => {
-                age_ns / self.plan.timing.warmup_ns.max(1) as i64 < i64::from(*times)
+                age_ns / (self.plan.timing.warmup_ns.max(1) as i64) < i64::from(*times)
             }
             _ => false,
         });
