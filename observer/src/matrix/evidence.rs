@@ -5,6 +5,7 @@ use super::clock::wall_ns;
 use super::env::env_json;
 use super::going::Going;
 use super::judging::{self, Closing};
+use super::restoring::restored_later;
 use super::tables::TABLES;
 use std::collections::BTreeMap;
 use std::fs;
@@ -56,7 +57,7 @@ impl Evidence {
     /// Another bundle beside this one whose factors were not put back, for the same device.
     pub fn unrestored(&self) -> Option<String> {
         let runs = scan(self.dir.parent()?).ok()?;
-        let mut left = runs.left_changed(&self.base_url).filter(|run| run.dir != self.dir);
+        let mut left = runs.left_changed(&self.base_url).filter(|run| run.dir != self.dir && !restored_later(&run.dir));
         left.next().map(|run| run.dir.display().to_string())
     }
 

@@ -3,26 +3,11 @@
 use serde_json::{Value, json};
 use wireproof_matrices::order::{Order, order};
 use wireproof_matrices::plan::Plan;
-use wireproof_matrices::runner::{Block, Schedule, Stratum, Treatment};
+use wireproof_matrices::runner::Schedule;
 
 /// The order of a plan for the runner.
 pub fn schedule(plan: &Plan) -> Schedule {
-    let order = order(plan);
-    let strata = order.strata.iter().map(|stratum| Stratum {
-        levels: stratum.levels.clone(),
-        blocks: blocks(&stratum.blocks, &stratum.drain_starts_ns),
-    });
-    let treatments =
-        order.treatments.iter().map(|t| Treatment { name: t.name.clone(), levels: t.levels.clone() });
-    Schedule { strata: strata.collect(), treatments: treatments.collect(), fixed: order.fixed.clone() }
-}
-
-fn blocks(rows: &[Vec<u32>], drains: &[Vec<u64>]) -> Vec<Block> {
-    let block = |(at, treatments): (usize, &Vec<u32>)| Block {
-        treatments: treatments.clone(),
-        drains_ns: drains.get(at).cloned().unwrap_or_default(),
-    };
-    rows.iter().enumerate().map(block).collect()
+    Schedule::from(&order(plan))
 }
 
 /// `order.json`: names in run order, drain starts, and how many words were drawn.

@@ -27,7 +27,12 @@ impl Caught {
         let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
         let handle = signals.handle();
         let (give, came) = bounded(WAITING);
-        let forward = move || signals.forever().for_each(|signal| drop(give.try_send(signal)));
+        let forward = move || {
+            for signal in signals.forever() {
+                // One that finds no room says nothing that those before did not.
+                let _ = give.try_send(signal);
+            }
+        };
         thread::Builder::new().name("signals".to_owned()).spawn(forward)?;
         Ok(Caught { came, handle })
     }
