@@ -1,0 +1,190 @@
+//! `matrix run`, `resume` and `restore`: what touches a device.
+
+use super::super::failure::{Failure, INTEGRITY, IO, USAGE};
+use super::super::{config, output, say};
+use super::judge::{Show, show};
+use super::view::View;
+use crate::matrix::judging::{How, judge_bundle};
+use crate::matrix::restoring::{self, NotRestored};
+use crate::matrix::running::{Ended, NoRun, Ready, prepare, take_up};
+use clap::Args;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use wireproof_matrices::plan::{Lock, MOST_TEXT, Plan};
+
+/// A run that could not put its device back, or did not begin.
+const INVALID: u8 = 4;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  wireproof matrix run drain.toml
+  wireproof matrix run drain.lock --expect 5f0c8e… --evidence /var/evidence
+
+Every step is in the journal before it is taken. The first Ctrl-C ends the arm, puts the device back and seals what is
+there (PARTIAL, 5); a second one skips all waiting; a third leaves at once and says how to put the device back.")]
+pub(super) struct RunArgs {
+    /// The plan, or its lock
+    plan: PathBuf,
+    /// Run only if this is the hash of the plan: it was published beforehand
+    #[arg(long, value_name = "HASH")]
+    expect: Option<String>,
+    /// Folder of the bundles [default: evidence.dir of the plan]
+    #[arg(short = 'o', long, value_name = "DIR")]
+    evidence: Option<PathBuf>,
+    #[command(flatten)]
+    show: Show,
+    /// Say nothing while it runs
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  wireproof matrix resume evidence/20261130T090000Z-drain-safety-5f0c1234
+  wireproof matrix resume BUNDLE --format json
+
+The same plan, build and boot of the device are asked for. A block with an unfinished arm is repeated whole.")]
+pub(super) struct ResumeArgs {
+    /// The bundle
+    bundle: PathBuf,
+    #[command(flatten)]
+    show: Show,
+    /// Say nothing while it runs
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  wireproof matrix restore evidence/20261130T090000Z-drain-safety-5f0c1234
+  wireproof matrix restore BUNDLE && wireproof matrix resume BUNDLE")]
+pub(super) struct RestoreArgs {
+    /// The bundle
+    bundle: PathBuf,
+}
+
+/// A plan as it was given.
+struct Given {
+    plan: Plan,
+    text: String,
+    sha256: String,
+}
+
+pub(super) fn run(args: &RunArgs) -> Result<u8, Failure> {
+    let given = read(&args.plan)?;
+    if let Some(expected) = &args.expect
+        && *expected != given.sha256
+    {
+        let text = format!(
+            "{} has the hash {}, {expected} was expected: nothing was sent; see what changed since it was frozen",
+            args.plan.display(),
+            given.sha256
+        );
+        return Err(Failure::Said { code: INTEGRITY, text });
+    }
+    check(&given.plan)?;
+    let evidence = args.evidence.clone().unwrap_or_else(|| PathBuf::from(&given.plan.evidence.dir));
+    let ready = prepare(&given.plan, given.text.as_bytes(), args.expect.is_some(), &evidence)?;
+    conduct(ready, &args.show, args.quiet)
+}
+
+pub(super) fn resume(args: &ResumeArgs) -> Result<u8, Failure> {
+    conduct(take_up(&args.bundle)?, &args.show, args.quiet)
+}
+
+pub(super) fn restore(args: &RestoreArgs) -> Result<u8, Failure> {
+    let restored = restoring::restore(&args.bundle).map_err(|error| match error {
+        NotRestored::Bundle(error) => error.into(),
+        NotRestored::Device(error) => Failure::Said { code: USAGE, text: error.to_string() },
+        error @ NotRestored::Factor { .. } => Failure::Said { code: INVALID, text: error.to_string() },
+        NotRestored::System(error) => Failure::io(&error.to_string(), "see `wireproof doctor`"),
+    })?;
+    if restored.is_empty() {
+        say("nothing to put back");
+    }
+    restored.iter().for_each(|(factor, level)| say(&format!("{factor} stands at {level} again")));
+    Ok(0)
+}
+
+fn conduct(ready: Ready, shown: &Show, quiet: bool) -> Result<u8, Failure> {
+    say(&format!("bundle: {}", ready.bundle().display()));
+    let mut view = View::new(quiet);
+    let ended = ready.run(&mut |seen| view.show(seen))?;
+    view.clear();
+    finish(&ended, shown)
+}
+
+/// The last words, the report and the exit code.
+fn finish(ended: &Ended, shown: &Show) -> Result<u8, Failure> {
+    let Some(exit) = &ended.exit else {
+        let restored = match &ended.rescued {
+            Some(Ok(restored)) => format!("{} factors were put back", restored.len()),
+            Some(Err(why)) => format!("{why}: wireproof matrix restore {}", ended.bundle.display()),
+            None => String::new(),
+        };
+        let text = format!("the program failed, which is a mistake in it; {restored}");
+        return Err(Failure::Said { code: IO, text });
+    };
+    exit.lines.iter().for_each(|line| say(line));
+    let judged = judge_bundle(&ended.bundle, &How::default())?;
+    show(&judged, shown)?;
+    let code = judged.verdict.verdict.exit_code();
+    Ok(exit.code.unwrap_or_else(|| shown.code(code)))
+}
+
+/// Reads a plan or a lock.
+fn read(path: &Path) -> Result<Given, Failure> {
+    let unreadable = |error: std::io::Error| {
+        Failure::io(&format!("{} cannot be read ({error})", path.display()), "check the path")
+    };
+    let mut text = String::new();
+    let file = File::open(path).map_err(unreadable)?;
+    file.take(8 * MOST_TEXT as u64 + 1).read_to_string(&mut text).map_err(unreadable)?;
+    let named = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let plan = if Lock::meant(&text) {
+        Lock::read(&text).map_err(|e| Failure::Said { code: INTEGRITY, text: named(&e) })?.plan
+    } else {
+        Plan::read(&text).map_err(|e| Failure::Said { code: USAGE, text: named(&e) })?
+    };
+    let sha256 = plan.sha256().map_err(|e| Failure::Said { code: USAGE, text: named(&e) })?;
+    Ok(Given { plan, text, sha256 })
+}
+
+/// Refuses a plan that cannot be run; what is only worth knowing is said.
+fn check(plan: &Plan) -> Result<(), Failure> {
+    let checked = wireproof_matrices::plan::check::check(plan, &|_, _| None);
+    for remark in &checked.remarks {
+        say(&format!("{} {} ({}): {}", remark.severity.name(), remark.code, remark.table, remark.text));
+    }
+    if checked.runnable() {
+        return Ok(());
+    }
+    Err(Failure::usage("the plan cannot be run", "mend what is said above; nothing was sent"))
+}
+
+impl Show {
+    /// Where the report goes.
+    pub(super) fn target(&self) -> Option<&Path> {
+        output::file(self.report.as_deref())
+    }
+
+    /// Columns of a table.
+    pub(super) fn width() -> usize {
+        config::width()
+    }
+}
+
+impl From<NoRun> for Failure {
+    fn from(error: NoRun) -> Self {
+        match error {
+            NoRun::Bundle(error) => error.into(),
+            NoRun::Device(error) => Failure::Said { code: USAGE, text: error.to_string() },
+            NoRun::Silent(_) => Failure::io_line(&error),
+            NoRun::System(_) => Failure::io_line(&error),
+        }
+    }
+}
