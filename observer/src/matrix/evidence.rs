@@ -57,7 +57,8 @@ impl Evidence {
     /// Another bundle beside this one whose factors were not put back, for the same device.
     pub fn unrestored(&self) -> Option<String> {
         let runs = scan(self.dir.parent()?).ok()?;
-        let mut left = runs.left_changed(&self.base_url).filter(|run| run.dir != self.dir && !restored_later(&run.dir));
+        let mut left =
+            runs.left_changed(&self.base_url).filter(|run| run.dir != self.dir && !restored_later(&run.dir));
         left.next().map(|run| run.dir.display().to_string())
     }
 

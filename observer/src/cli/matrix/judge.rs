@@ -137,9 +137,15 @@ fn margin(text: &str, plan: &Plan) -> Result<(String, Margin), Failure> {
     let gate = plan.gate.iter().find(|gate| gate.id == id);
     let gate = gate.ok_or_else(|| usage("the plan has no gate of this name"))?;
     let value = match gate.margin {
-        Some(Margin::Ns(_)) => units::duration_ns(value).map(Margin::Ns).map_err(|e| usage(&e.to_string()))?,
-        Some(Margin::Ppm(_)) => units::ratio_ppm(value).map(Margin::Ppm).map_err(|e| usage(&e.to_string()))?,
-        Some(Margin::Count(_)) => value.parse().map(Margin::Count).map_err(|_| usage("a number is needed"))?,
+        Some(Margin::Ns(_)) => {
+            units::duration_ns(value).map(Margin::Ns).map_err(|e| usage(&e.to_string()))?
+        }
+        Some(Margin::Ppm(_)) => {
+            units::ratio_ppm(value).map(Margin::Ppm).map_err(|e| usage(&e.to_string()))?
+        }
+        Some(Margin::Count(_)) => {
+            value.parse().map(Margin::Count).map_err(|_| usage("a number is needed"))?
+        }
         None => return Err(usage("this gate has no margin")),
     };
     Ok((id.to_owned(), value))

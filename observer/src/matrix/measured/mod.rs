@@ -109,7 +109,7 @@ impl Clock {
         let middle = before.offset_ns.saturating_add(drift_ns / 2);
         Some(Clock {
             offset_ns: middle.saturating_sub(noted.ahead_ns),
-            error_ns: before.error_ns.max(after.error_ns).saturating_add(drift_ns.unsigned_abs().div_ceil(2)),
+            error_ns: before.error_ns.max(after.error_ns),
             drift_ns,
         })
     }

@@ -200,7 +200,7 @@ fn a_cut_tape_and_one_without_digests_are_refused() {
 }
 
 #[test]
-fn drains_move_to_both_clocks_and_the_drift_widens_the_error() {
+fn drains_move_to_both_clocks_by_the_middle_of_both_samples() {
     let mut taping = Taping::new();
     taping.frames(0..420, |_, _| true);
     let sample = |offset_ns| Some(ClockSample { offset_ns, error_ns: 10 });
@@ -215,7 +215,7 @@ fn drains_move_to_both_clocks_and_the_drift_widens_the_error() {
     };
     let noted = Noted { ahead_ns: 1_000, clock: [sample(40), sample(60)], drains: vec![drain], ..noted() };
     let m = of(&taping.octets(), &noted);
-    assert_eq!((m.clock_drift_ns, m.clock_error_ns), (20, 20));
+    assert_eq!((m.clock_drift_ns, m.clock_error_ns), (20, 10));
     assert_eq!(m.drains[0].bench, Span { start_ns: 1_100, end_ns: 1_200 });
     assert_eq!(m.drains[0].device, Span { start_ns: 150, end_ns: 250 });
     assert_eq!(m.device_window.unwrap().start_ns, noted.window.start_ns - 950);
