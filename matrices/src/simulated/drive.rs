@@ -2,7 +2,7 @@
 
 use super::Bench;
 use crate::runner::Runner;
-use crate::runner::io::{Command, Exit, Input};
+use crate::runner::io::{Command, Exit};
 use wireproof_protocols::Timestamp;
 
 /// How a simulated run ended.
@@ -17,27 +17,19 @@ pub enum Driven {
 }
 
 /// Runs until the end; `cut_behind`: until so many records are in the journal, as if the bench lost power then.
-pub fn drive(runner: &mut Runner, bench: &mut Bench, from: Timestamp, cut_behind: Option<usize>) -> Driven {
-    let mut now = from;
+pub fn drive(runner: &mut Runner, bench: &mut Bench, cut_behind: Option<usize>) -> Driven {
     loop {
         while let Some(output) = runner.poll_output() {
             if let Command::Exit(exit) = output.command {
-                return Driven::Left(exit, now);
+                return Driven::Left(exit, bench.now());
             }
-            bench.execute(now, output);
+            bench.execute(bench.now(), output);
             if cut_behind.is_some_and(|records| bench.journal.len() >= records) {
-                return Driven::Cut(now);
+                return Driven::Cut(bench.now());
             }
         }
-        let at = match (bench.next_at(), runner.poll_timeout()) {
-            (Some(event), Some(timeout)) => event.min(timeout),
-            (Some(at), None) | (None, Some(at)) => at,
-            (None, None) => return Driven::Stuck(now),
-        };
-        now = now.max(at);
-        let input = match bench.next_at().is_some_and(|event| event <= now) {
-            true => bench.happen().unwrap_or(Input::Tick),
-            false => Input::Tick,
+        let Some((now, input)) = bench.next_input(runner.poll_timeout()) else {
+            return Driven::Stuck(bench.now());
         };
         runner.handle_input(now, input);
     }

@@ -13,7 +13,7 @@ pub use drive::{Driven, drive};
 pub use faults::{Fault, Planted};
 
 use crate::arm::{Arm, ArmDrain, Span};
-use crate::journal::Record;
+use crate::journal::{DeviceId, Record};
 use crate::plan::Plan;
 use crate::runner::io::{Answer, ArmOrder, Command, DrainKind, Failure, Input, Output, Ticket};
 use noise::Noise;
@@ -30,6 +30,7 @@ const OFFSET_NS: i64 = 86_400_000_000_000;
 pub struct Bench {
     plan: Plan,
     planted: Vec<Planted>,
+    now: Timestamp,
     noise: Noise,
     events: BTreeMap<(i64, u64), Event>,
     numbers: u64,
@@ -80,6 +81,7 @@ impl Bench {
         Self {
             plan,
             planted: Vec::new(),
+            now: Timestamp(0),
             noise: Noise::new(seed),
             events: BTreeMap::new(),
             numbers: 0,
@@ -131,6 +133,12 @@ impl Bench {
         self.generation += 1;
     }
 
+    /// Who answers.
+    pub fn device(&self) -> DeviceId {
+        let build = self.plan.target.require.get("build").map(crate::runner::word).unwrap_or_default();
+        DeviceId { build, boot_id: format!("boot-{}", self.boot) }
+    }
+
     fn faults(&self) -> impl Iterator<Item = &Fault> {
         let started = self.started;
         self.planted.iter().filter(move |planted| planted.holds_in(started)).map(|planted| &planted.fault)
@@ -147,6 +155,22 @@ impl Bench {
     fn schedule(&mut self, at: Timestamp, event: Event) {
         self.numbers += 1;
         self.events.insert((at.0, self.numbers), event);
+    }
+
+    /// The time on the bench's clock.
+    pub fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    /// Lets time pass to what happens next, or to the runner's own timeout. `None`: nothing ever will.
+    pub fn next_input(&mut self, timeout: Option<Timestamp>) -> Option<(Timestamp, Input)> {
+        let at = match (self.next_at(), timeout) {
+            (Some(event), Some(timeout)) => event.min(timeout),
+            (at, other) => at.or(other)?,
+        };
+        self.now = self.now.max(at);
+        let happened = self.next_at().is_some_and(|event| event <= self.now).then(|| self.happen()).flatten();
+        Some((self.now, happened.unwrap_or(Input::Tick)))
     }
 
     /// When something happens next.
