@@ -2,8 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests count as tests")]
 
+use wireproof_matrices::order::order;
 use wireproof_matrices::plan::check::{Checked, Predicted, Severity, check};
-use wireproof_matrices::plan::{Gate, Plan};
+use wireproof_matrices::plan::{Gate, Plan, TEMPLATES, Template};
 
 const EXAMPLE: &str = include_str!("golden/plan_example.toml");
 
@@ -298,4 +299,66 @@ fn each_refusal_of_the_reader_names_table_field_and_reason_in_one_line() {
         assert_eq!(said.lines().count(), 1, "{said}");
         assert!(!said.contains("hunter2"), "a secret is not repeated: {said}");
     }
+}
+
+#[test]
+fn every_template_can_be_run_and_only_the_fields_own_is_warned_of() {
+    for template in TEMPLATES {
+        let found = checked(template.text);
+        assert!(found.runnable(), "{}: {:?}", template.name, found.remarks);
+        let wanted: &[&str] =
+            if template.name == "field-20-arms" { &["blind", "p99-few-frames"] } else { &[] };
+        assert_eq!(codes(&found, Severity::Warning), wanted, "{}: {:?}", template.name, found.remarks);
+        let plan = Plan::read(template.text).unwrap();
+        assert_eq!((plan.name.as_str(), order(&plan).arms() as u64), (template.name, found.totals.arms));
+    }
+    let arms = |name: &str| checked(Template::find(name).unwrap().text).totals.arms;
+    assert_eq!(["field-12-arms", "field-20-arms", "drain", "sham", "ladder"].map(arms), [12, 20, 20, 36, 18]);
+    assert_eq!(Template::find("drains"), None);
+}
+
+#[test]
+fn a_template_takes_other_values_and_changes_nothing_else() {
+    let template = Template::find("profiler").unwrap();
+    assert_eq!(template.with(&[]), template.text);
+    let values = [
+        ("name", "\"mine\"".to_owned()),
+        ("seed", "7".to_owned()),
+        ("base_url", "\"http://pi:80\"".to_owned()),
+    ];
+    let mut plan = Plan::read(&template.with(&values)).unwrap();
+    assert_eq!(
+        (plan.name.as_str(), plan.design.seed, plan.target.base_url.as_str()),
+        ("mine", 7, "http://pi:80")
+    );
+    let theirs = Plan::read(template.text).unwrap();
+    (plan.name, plan.design.seed, plan.target.base_url) =
+        (theirs.name.clone(), theirs.design.seed, theirs.target.base_url.clone());
+    assert_eq!(plan, theirs);
+}
+
+#[test]
+fn strata_are_run_one_after_another_and_treatments_are_named() {
+    let found = order(&Plan::read(Template::find("field-12-arms").unwrap().text).unwrap());
+    assert_eq!(
+        found.strata.iter().map(|stratum| stratum.levels["preview"].as_str()).collect::<Vec<_>>(),
+        ["off", "on"]
+    );
+    assert_eq!([found.name(0), found.name(1), found.name(2)], ["off", "on", ""]);
+    assert_eq!(
+        found.levels(1, 1).into_iter().map(|(f, l)| format!("{f}={l}")).collect::<Vec<_>>(),
+        ["preview=on", "profiler=on"]
+    );
+    assert_ne!(found.strata[0].blocks, found.strata[1].blocks, "each stratum has its own stream");
+    let crossed = changed(&[(
+        "levels   = [\"off\"]\nrole     = \"stratum\"",
+        "levels = [\"off\", \"on\"]\nrole = \"treatment\"",
+    )]);
+    let crossed = order(&Plan::read(&crossed).unwrap());
+    let names: Vec<&str> = crossed.treatments.iter().map(|treatment| treatment.name.as_str()).collect();
+    assert_eq!(
+        names,
+        ["drain=idle,preview=off", "drain=idle,preview=on", "drain=raw,preview=off", "drain=raw,preview=on"]
+    );
+    assert_eq!(crossed.fixed["profiler"], "on");
 }

@@ -9,8 +9,10 @@ pub mod metric;
 mod model;
 mod read;
 pub mod shape;
+mod template;
 
 pub use error::{LockError, PlanError};
 pub use lock::{Lock, SCHEMA as LOCK_SCHEMA};
 pub use model::*;
 pub use read::MOST_TEXT;
+pub use template::{TEMPLATES, Template};

@@ -58,7 +58,8 @@ pub(super) fn ring_off(plan: &Plan) -> Vec<(&str, &str)> {
             let shown = factor.name == "profiler"
                 && toggle.is_some_and(|toggle| toggle.verify.equals.get(level) == Some(&Word::Truth(false)));
             let still = toggle.and_then(|toggle| toggle.effect.as_ref()).is_some_and(|effect| {
-                effect.counter.contains("ring") && effect.expect.get(level) == Some(&Motion::Still)
+                (effect.counter.contains("ring") || effect.counter.contains("ordinal"))
+                    && effect.expect.get(level) == Some(&Motion::Still)
             });
             if named || shown || still {
                 off.push((factor.name.as_str(), level.as_str()));
@@ -192,6 +193,13 @@ impl One<'_> {
         }
     }
 
+    /// Steps of a ladder, each of which is judged by itself; 1 without.
+    fn steps(&self) -> u64 {
+        let climbed =
+            self.plan.ladder.as_ref().map(|ladder| seen(self.plan, self.gate, &ladder.factor).len() as u64);
+        climbed.unwrap_or(1).max(1)
+    }
+
     /// Whether the exposure that a zero needs can be reached at all.
     fn trials(&self, remarks: &mut Remarks) {
         if self.gate.kind != Kind::Zero || !self.decides() {
@@ -207,7 +215,7 @@ impl One<'_> {
         };
         let frames =
             self.plan.timing.measure_ns as u128 * u128::from(self.plan.target.expected_fps) / 1_000_000_000;
-        let trials = frames * u128::from(per_frame) * u128::from(arms(self.plan, self.gate));
+        let trials = frames * u128::from(per_frame) * u128::from(arms(self.plan, self.gate) / self.steps());
         if u128::from(needed) > trials {
             let text = format!(
                 "needs {needed} trials, all its arms give {trials}: it can never pass, lengthen or lower it"
