@@ -4,6 +4,8 @@
 //! own ChaCha8 keystream, no `rand` shuffle, because those are not stable across versions.
 
 pub mod arm;
+pub mod calibrate;
+pub mod compare;
 pub mod digest;
 pub mod gate;
 #[cfg(test)]
@@ -16,6 +18,7 @@ pub mod metrics;
 pub mod number;
 pub mod order;
 pub mod plan;
+pub mod power;
 pub mod resume;
 pub mod runner;
 pub mod simulated;

@@ -249,6 +249,11 @@ fn unjudged(plan: &Plan, arm: &Arm) -> BTreeMap<String, Number> {
     values
 }
 
+/// The blocks of a run that count: complete, and of valid last attempts.
+pub fn counted_blocks<'a>(plan: &Plan, layout: &Layout, arms: &'a [Arm]) -> Vec<Block<'a>> {
+    Run::of(plan, layout, arms).blocks
+}
+
 /// Blocks in which the last attempt of every treatment is valid, and the indices of their arms.
 fn complete_blocks<'a>(
     plan: &Plan,

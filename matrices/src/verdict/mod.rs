@@ -5,5 +5,5 @@ mod judge;
 mod model;
 mod say;
 
-pub use judge::{Circumstances, judge, overall, what_if};
+pub use judge::{Circumstances, counted_blocks, judge, overall, what_if};
 pub use model::*;
