@@ -1,7 +1,7 @@
 //! CSV after RFC 4180: one row a gate or diagnostic, figures as in the record with their unit beside them.
 
-use super::parts::{rule, seed_rule};
 use super::figure::DASH;
+use super::parts::{rule, seed_rule};
 use crate::csv::cell;
 use crate::render::RenderError;
 use std::io::Write;

@@ -1,8 +1,12 @@
 //! Figures of a verdict as text: the unit of the record in, the unit of the reader out; half away from zero,
 //! thousands separated by commas. It rounds for the eye only; nothing is computed from what it writes.
 
+use wireproof_matrices::compare::{thousands, us};
 use wireproof_matrices::number::Number;
 use wireproof_matrices::verdict::Unit;
+
+/// Figures beyond this are shown as this: a record may be anybody's.
+const LARGEST_NS: f64 = 1e30;
 
 /// What stands where there is no figure.
 pub(crate) const DASH: &str = "\u{2014}";
@@ -45,8 +49,12 @@ pub(crate) fn tick(value: f64, step: f64) -> String {
 /// whole, unless a median lies between two.
 pub(crate) fn figure(number: Number, unit: Unit) -> String {
     let Shown { divisor, decimals, .. } = shown(unit);
-    let between = unit == Unit::Count && number.0.fract() != 0.0;
-    decimal(number.0, divisor, if between { 1 } else { decimals })
+    match unit {
+        // Truncated to whole ns first: halves lie on whole ns, so that nothing is rounded twice.
+        Unit::Ns => us(number.0.clamp(-LARGEST_NS, LARGEST_NS) as i128),
+        Unit::Count if number.0.fract() != 0.0 => decimal(number.0, 1.0, 1),
+        _ => decimal(number.0, divisor, decimals),
+    }
 }
 
 /// A figure with its sign, `+` for zero too: a difference.
@@ -70,28 +78,18 @@ fn decimal(value: f64, divisor: f64, decimals: usize) -> String {
     let places = (0..decimals).fold(1.0, |scale, _| scale * 10.0);
     // Whole units of the last decimal: `round` takes halves away from zero.
     let scaled = (value * places / divisor).round();
-    let digits = format!("{:0>width$}", format!("{:.0}", scaled.abs()), width = decimals + 1);
-    let (whole, fraction) = digits.split_at(digits.len() - decimals);
+    let size = scaled.abs() as u128;
+    let power = places as u128;
+    let fraction = format!("{:0>decimals$}", size % power);
     let sign = if scaled < 0.0 { "-" } else { "" };
     let point = if decimals > 0 { "." } else { "" };
-    format!("{sign}{}{point}{fraction}", grouped(whole))
-}
-
-/// Digits in groups of three.
-pub(crate) fn grouped(digits: &str) -> String {
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
+    let fraction = if decimals > 0 { fraction } else { String::new() };
+    format!("{sign}{}{point}{fraction}", thousands(size / power))
 }
 
 /// A count with thousands separated.
 pub(crate) fn count(n: u64) -> String {
-    grouped(&n.to_string())
+    thousands(n.into())
 }
 
 /// A probability: four decimals, or two significant digits where those would be noughts.

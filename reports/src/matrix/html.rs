@@ -27,7 +27,11 @@ pub(super) fn write(report: &Report<'_>, out: &mut dyn Write) -> Result<(), Rend
     writeln!(out, "<meta name=\"viewport\" content=\"width=device-width\">")?;
     writeln!(out, "<meta name=\"color-scheme\" content=\"light dark\">")?;
     writeln!(out, "<meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">")?;
-    writeln!(out, "<title>{} {name}</title>\n<style>{STYLE}\n{LOOK}</style>\n</head>\n<body>", v.verdict.word())?;
+    writeln!(
+        out,
+        "<title>{} {name}</title>\n<style>{STYLE}\n{LOOK}</style>\n</head>\n<body>",
+        v.verdict.word()
+    )?;
     let class = outcome(v.verdict);
     writeln!(out, "<h1><span class=\"{class} badge\">{}</span> {name}</h1>", v.verdict.word())?;
     writeln!(out, "<p class=\"line\">{}</p>", escape(&v.line()))?;
@@ -66,12 +70,19 @@ fn part(v: &Verdict, part: &Part, out: &mut dyn Write) -> io::Result<()> {
 
 /// A table; one that folds shows a row as a card on a narrow screen.
 fn table(table: &Table, fold: bool, exploratory: bool, out: &mut dyn Write) -> io::Result<()> {
-    let class = if fold { " class=\"fold\"" } else { "" };
+    let headless = table.columns.iter().all(String::is_empty);
+    let class = if fold {
+        " class=\"fold\""
+    } else if headless {
+        " class=\"facts\""
+    } else {
+        ""
+    };
     writeln!(out, "<div class=\"scroll\"><table{class}>")?;
     if exploratory {
         writeln!(out, "<caption>{EXPLORATORY}</caption>")?;
     }
-    if table.columns.iter().any(|name| !name.is_empty()) {
+    if !headless {
         let head = |(at, name): (usize, &String)| format!("<th{}>{}", right(table, at), escape(name));
         let heads: String = table.columns.iter().enumerate().map(head).collect();
         writeln!(out, "<thead><tr>{heads}</thead>")?;
@@ -140,7 +151,10 @@ fn of_gate(v: &Verdict, gate: &GateResult, treatments: &[&str]) -> Vec<String> {
             _ => None,
         };
         let picture = plot::run_order(series, treatments, median, limit);
-        pictures.push(figure(&picture, &format!("{}{}", legend(treatments), run_order_lines(median, limit))));
+        let hollow = series.arms.iter().any(|(arm, _)| !arm.counted);
+        let lines = run_order_lines(median, limit, hollow);
+        let caption = format!("<span><b>{}</b></span> {}{lines}", escape(series.key), legend(treatments));
+        pictures.push(figure(&picture, &caption));
         pictures.extend(
             of_stream
                 .filter(|c| !c.differences.is_empty() && gate.kind != Rule::Ceiling)
@@ -173,10 +187,11 @@ fn legend(treatments: &[&str]) -> String {
     treatments.iter().enumerate().map(key).collect()
 }
 
-fn run_order_lines(median: Option<f64>, limit: Option<f64>) -> String {
+fn run_order_lines(median: Option<f64>, limit: Option<f64>, hollow: bool) -> String {
     let median = median.map(|_| "<span><i class=\"median\"></i> median of the baseline</span> ");
     let limit = limit.map(|_| "<span><i class=\"limit\"></i> limit</span> ");
-    format!("{}{}<span>hollow: does not count</span>", median.unwrap_or_default(), limit.unwrap_or_default())
+    let hollow = if hollow { "<span>hollow: does not count</span>" } else { "" };
+    format!("{}{}{hollow}", median.unwrap_or_default(), limit.unwrap_or_default())
 }
 
 /// A picture over its caption, which is HTML already.

@@ -1,9 +1,9 @@
 //! JUnit XML for CI: one test case a gate. A broken gate is a failure, a run that says nothing an error, a gate that
 //! cannot decide is skipped or a failure, as asked.
 
+use super::figure::word;
 use super::parts::{interval, limit, point, rule};
 use super::{EXPLORATORY, InconclusiveIs, parts};
-use super::figure::word;
 use crate::text::clean;
 use std::io::{self, Write};
 use wireproof_matrices::plan::{Class, Kind};
@@ -38,7 +38,10 @@ pub(super) fn write(v: &Verdict, inconclusive: InconclusiveIs, out: &mut dyn Wri
         number(End::Skipped)
     );
     let suite = if v.exploratory { format!("{} ({EXPLORATORY})", v.name) } else { v.name.clone() };
-    writeln!(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"wireproof matrix\" {totals}>")?;
+    writeln!(
+        out,
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"wireproof matrix\" {totals}>"
+    )?;
     writeln!(out, "  <testsuite name=\"{}\" {totals}>", escape(&suite))?;
     properties(v, out)?;
     cases.iter().try_for_each(|case| write_case(v, case, out))?;
@@ -132,7 +135,10 @@ fn write_case(v: &Verdict, case: &Case, out: &mut dyn Write) -> io::Result<()> {
     match case.end {
         End::Passed => writeln!(out, "{head}><system-out>{detail}</system-out></testcase>"),
         End::Skipped => {
-            writeln!(out, "{head}><skipped message=\"{message}\"/><system-out>{detail}</system-out></testcase>")
+            writeln!(
+                out,
+                "{head}><skipped message=\"{message}\"/><system-out>{detail}</system-out></testcase>"
+            )
         }
         End::Failure => {
             writeln!(out, "{head}><failure type=\"FAIL\" message=\"{message}\">{detail}</failure></testcase>")

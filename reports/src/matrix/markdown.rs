@@ -22,7 +22,8 @@ fn part(part: &Part, exploratory: bool, out: &mut dyn Write) -> io::Result<()> {
     part.list.iter().try_for_each(|text| writeln!(out, "* {}", escape(text)))
 }
 
-fn table(table: &Table, exploratory: bool, out: &mut dyn Write) -> io::Result<()> {
+/// A table, its columns of figures to the right.
+pub(super) fn table(table: &Table, exploratory: bool, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)?;
     if exploratory {
         writeln!(out, "*{EXPLORATORY}*\n")?;

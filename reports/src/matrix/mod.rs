@@ -3,6 +3,7 @@
 //! What a format says is put together once, in [`parts`]; the writers only lay it out. Nothing here judges or
 //! computes statistics: every figure stands in the record.
 
+pub mod calibrate;
 mod csv;
 mod figure;
 mod html;

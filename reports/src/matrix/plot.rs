@@ -7,7 +7,7 @@ use crate::page::escape;
 use std::fmt::Write;
 use wireproof_matrices::number::Number;
 use wireproof_matrices::plan::Kind;
-use wireproof_matrices::verdict::{Comparison, GateResult};
+use wireproof_matrices::verdict::{Comparison, GateResult, Unit};
 
 /// Size of a picture in its own units; the page scales it.
 const WIDTH: f64 = 440.0;
@@ -29,9 +29,10 @@ struct Plane {
 }
 
 impl Plane {
-    /// An axis over all values (in the reader's unit), with its ticks, its unit and what runs to the right.
-    fn new(label: &str, values: &[f64], unit: &str, right: &str) -> Plane {
-        let (low, high) = ends(values);
+    /// An axis over all values (in the reader's unit) of at least that height, with its ticks, its unit and what runs
+    /// to the right.
+    fn new(label: &str, values: &[f64], least: f64, unit: &str, right: &str) -> Plane {
+        let (low, high) = ends(values, least);
         let mut plane = Plane { text: String::new(), low, high };
         let _ = writeln!(
             plane.text,
@@ -100,15 +101,25 @@ impl Plane {
     }
 }
 
-/// Both ends of an axis: all values and some air.
-fn ends(values: &[f64]) -> (f64, f64) {
+/// Both ends of an axis: all values and some air, so that no height falls below `least`.
+fn ends(values: &[f64], least: f64) -> (f64, f64) {
     let low = values.iter().copied().fold(f64::INFINITY, f64::min);
     let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     if !low.is_finite() || !high.is_finite() {
         return (0.0, 1.0);
     }
-    let air = ((high - low) * 0.06).max(high.abs() * 1e-6).max(1e-6);
+    let air = ((high - low) * 0.06).max(high.abs() * 1e-9).max((least - (high - low)) / 2.0).max(1e-9);
     (low - air, high + air)
+}
+
+/// The least height of an axis, in the reader's unit: values that hardly differ must not look as if they did.
+fn least(unit: Unit) -> f64 {
+    match unit {
+        Unit::Ns | Unit::Ppm => 10.0,
+        Unit::Count => 2.0,
+        Unit::PerSecond => 0.01,
+        Unit::CpuHundredths => 1.0,
+    }
 }
 
 /// 1, 2 or 5 times a power of ten, for four steps or so.
@@ -129,7 +140,8 @@ struct Mark {
 /// A dot: circle, triangle, square or diamond, by treatment.
 fn shape(x: f64, y: f64, mark: &Mark) -> String {
     let class = format!("t{}{}", mark.treatment % SHAPES, if mark.hollow { " off" } else { "" });
-    let title = if mark.title.is_empty() { String::new() } else { format!("<title>{}</title>", escape(&mark.title)) };
+    let title =
+        if mark.title.is_empty() { String::new() } else { format!("<title>{}</title>", escape(&mark.title)) };
     let polygon = |points: &[(f64, f64)]| {
         let points: Vec<String> =
             points.iter().map(|(dx, dy)| format!("{:.1},{:.1}", x + dx, y + dy)).collect();
@@ -160,7 +172,8 @@ pub(super) fn run_order(
     let lines = median.into_iter().chain(limit);
     let values: Vec<f64> = series.arms.iter().map(|(_, v)| *v).chain(lines).map(|v| v / scale).collect();
     let label = format!("{} of every arm in run order", series.key);
-    let mut plane = Plane::new(&label, &values, word(series.unit), "arms in run order \u{2192}");
+    let mut plane =
+        Plane::new(&label, &values, least(series.unit), word(series.unit), "arms in run order \u{2192}");
     median.into_iter().for_each(|value| plane.across(value / scale, "median"));
     limit.into_iter().for_each(|value| plane.across(value / scale, "limit"));
     strata(&mut plane, series);
@@ -189,7 +202,7 @@ fn strata(plane: &mut Plane, series: &Series<'_>) {
         if before != Some(name) {
             let x = place(n, names.len()) - (RIGHT - LEFT) / names.len() as f64 / 2.0;
             plane.down(x, "stratum");
-            plane.label(x + 4.0, TOP + 10.0, "start", name);
+            plane.label(x + 2.0, BOTTOM + 14.0, "start", name);
         }
     }
 }
@@ -202,7 +215,8 @@ pub(super) fn differences(gate: &GateResult, comparison: &Comparison, treatment:
     let figures = comparison.differences.iter().copied().chain(ends).map(|number| number.0);
     let values: Vec<f64> = figures.chain(limits.iter().copied()).chain([0.0]).map(|v| v / scale).collect();
     let label = format!("paired differences of {} for {}", gate.metric, comparison.treatment);
-    let mut plane = Plane::new(&label, &values, word(gate.unit), "blocks in run order \u{2192}");
+    let mut plane =
+        Plane::new(&label, &values, least(gate.unit), word(gate.unit), "blocks in run order \u{2192}");
     if let (Some(low), Some(high)) = (comparison.bound_low, comparison.bound_high) {
         plane.band(low.0 / scale, high.0 / scale);
     }
@@ -235,7 +249,8 @@ const BIN_MS: i64 = 50;
 pub(super) fn lags(lags: &Lags) -> String {
     let most = lags.bins.values().copied().max().unwrap_or(0) as f64;
     let unit = "loss episodes";
-    let mut plane = Plane::new("lags of losses behind the nearest download", &[0.0, most], unit, "lag, ms");
+    let mut plane =
+        Plane::new("lags of losses behind the nearest download", &[0.0, most], 1.0, unit, "lag, ms");
     let x = |ms: i64| LEFT + (ms + LAG_MS) as f64 / (2 * LAG_MS) as f64 * (RIGHT - LEFT);
     plane.down(x(0), "zero");
     for (from, episodes) in &lags.bins {
@@ -270,8 +285,8 @@ mod tests {
     #[test]
     fn an_axis_of_nothing_or_of_one_value_has_a_height() {
         for values in [&[][..], &[0.0], &[5.0, 5.0], &[-1e12]] {
-            let (low, high) = ends(values);
-            assert!(high > low && low.is_finite() && high.is_finite(), "{values:?}");
+            let (low, high) = ends(values, 1.0);
+            assert!(high - low > 0.999 && low.is_finite() && high.is_finite(), "{values:?}");
         }
     }
 

@@ -87,14 +87,17 @@ fn gates(v: &Verdict, class: Class, style: Style, out: &mut dyn Write) -> io::Re
         let of = n.checked_sub(1).and_then(|at| gates.get(at));
         writeln!(out, "{}", of.map_or_else(|| text.clone(), |gate| colored(v, gate, text, style)))?;
     }
-    gates.iter().filter(|gate| gate.verdict != Decision::Pass).try_for_each(|gate| why(gate, style.width, out))
+    gates
+        .iter()
+        .filter(|gate| gate.verdict != Decision::Pass)
+        .try_for_each(|gate| why(gate, style.width, out))
 }
 
 fn heading(v: &Verdict, class: Class, gates: &[&GateResult]) -> String {
     let name = if class == Class::Gate { "GATES" } else { "DIAGNOSTICS" };
     let alpha = gates.iter().find(|gate| gate.kind != Kind::Zero).map(|gate| confidence(gate.alpha_ppm));
     let bounds = alpha.map(|level| format!("; bounds one-sided at {level}")).unwrap_or_default();
-    let mark = if v.exploratory { format!("  {EXPLORATORY}") } else { String::new() };
+    let mark = if v.exploratory { format!("\n{EXPLORATORY}") } else { String::new() };
     format!("{name} {}: treatment minus baseline{bounds}{mark}", gates.len())
 }
 
@@ -134,13 +137,15 @@ fn colored(v: &Verdict, gate: &GateResult, text: &str, style: Style) -> String {
         Decision::Shown => "36",
     };
     let word = decision(v, gate.verdict);
-    text.strip_suffix(&word).map_or_else(|| text.to_owned(), |rest| format!("{rest}{}", paint(&word, color, style)))
+    text.strip_suffix(&word)
+        .map_or_else(|| text.to_owned(), |rest| format!("{rest}{}", paint(&word, color, style)))
 }
 
 /// Why a gate does not pass, and what was decided for it beforehand.
 fn why(gate: &GateResult, width: usize, out: &mut dyn Write) -> io::Result<()> {
     let mut text = format!("{}: {}", gate.id, gate.reason);
-    if let Some(trials) = gate.zero.as_ref().and_then(|zero| zero.min_trials) {
+    let few = gate.zero.as_ref().filter(|_| gate.verdict == Decision::Inconclusive);
+    if let Some(trials) = few.and_then(|zero| zero.min_trials) {
         text.push_str(&format!(", {} trials wanted", count(trials)));
     }
     if let Some(on_fail) = gate.on_fail.as_ref().filter(|_| gate.verdict == Decision::Fail) {

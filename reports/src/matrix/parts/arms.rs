@@ -46,10 +46,12 @@ fn keys<'a>(v: &'a Verdict, gate: &GateResult) -> Vec<&'a str> {
 pub(super) fn run_order(v: &Verdict) -> Part {
     let metrics = metrics(v);
     let (shown, rest) = metrics.split_at(metrics.len().min(METRICS));
-    let mut columns = vec!["arm".to_owned(), "stratum".to_owned(), "state".to_owned()];
+    let strata = v.arms.iter().any(|arm| v.arms.first().is_some_and(|first| first.stratum != arm.stratum));
+    let mut columns = vec!["arm".to_owned(), "state".to_owned()];
+    columns.extend(strata.then(|| "stratum".to_owned()));
     columns.extend(shown.iter().map(|m| format!("{} {}", m.key, word(m.unit)).trim_end().to_owned()));
-    columns.push("why, and what else".to_owned());
-    let rows = v.arms.iter().map(|arm| row(arm, shown)).collect();
+    columns.push("notes".to_owned());
+    let rows = v.arms.iter().map(|arm| row(arm, strata, shown)).collect();
     let mut part = Part::new(Kind::Plain, "Run order").text("Every attempt, in the order it was run.");
     if !rest.is_empty() {
         let names: Vec<&str> = rest.iter().map(|m| m.key).collect();
@@ -58,12 +60,14 @@ pub(super) fn run_order(v: &Verdict) -> Part {
     part.table(Table { columns, rows }).or_say("No arm was run.")
 }
 
-fn row(arm: &ArmRow, metrics: &[Metric<'_>]) -> Vec<String> {
-    let state = if arm.state == "ok" && !arm.counted { "ok, not counted".to_owned() } else { arm.state.clone() };
+fn row(arm: &ArmRow, strata: bool, metrics: &[Metric<'_>]) -> Vec<String> {
+    let state =
+        if arm.state == "ok" && !arm.counted { "ok, not counted".to_owned() } else { arm.state.clone() };
     let value = |m: &Metric<'_>| {
         arm.values.get(m.key).map_or_else(|| DASH.to_owned(), |number| figure(*number, m.unit))
     };
-    let mut row = vec![arm.name.clone(), arm.stratum.clone(), state];
+    let mut row = vec![arm.name.clone(), state];
+    row.extend(strata.then(|| arm.stratum.clone()));
     row.extend(metrics.iter().map(value));
     let said: Vec<&str> = arm.reasons.iter().chain(&arm.notes).map(String::as_str).collect();
     row.push(said.join(", "));
@@ -74,7 +78,7 @@ fn row(arm: &ArmRow, metrics: &[Metric<'_>]) -> Vec<String> {
 pub(super) fn drift(v: &Verdict) -> Part {
     let mut rows = Vec::new();
     for gate in &v.gates {
-        let unit = value_unit(gate);
+        let unit = gate.unit;
         rows.extend(gate.drift.iter().map(|d| {
             vec![
                 gate.id.clone(),
@@ -89,8 +93,17 @@ pub(super) fn drift(v: &Verdict) -> Part {
             ]
         }));
     }
-    let columns =
-        ["gate", "stratum", "arms", "Kendall S", "p", "Theil-Sen slope an arm", "over the run", "unit", "reported"];
+    let columns = [
+        "gate",
+        "stratum",
+        "arms",
+        "Kendall S",
+        "p",
+        "Theil-Sen slope an arm",
+        "over the run",
+        "unit",
+        "reported",
+    ];
     let text = "Arms minus the median of their own treatment, in run order. Reported when p is below 0.01 and the \
                 total beyond half of the limit. A finding, not a failure: pairs within blocks cancel it.";
     let part = Part::new(Kind::Plain, "Drift").table(Table::new(&columns, rows));
@@ -119,15 +132,16 @@ pub(in crate::matrix) struct Series<'a> {
     pub(in crate::matrix) arms: Vec<(&'a ArmRow, f64)>,
 }
 
-/// What a gate's metric was in the arms, a series a stream; none for a gate on events that never happened.
+/// What a gate's metric was in the arms, a series a stream; none of events that never happened.
 pub(in crate::matrix) fn series<'a>(v: &'a Verdict, gate: &GateResult) -> Vec<Series<'a>> {
     let unit = value_unit(gate);
     let of = |key: &'a str| {
         let value = |arm: &'a ArmRow| arm.values.get(key).map(|number| (arm, number.0));
         Series { key, unit, arms: v.arms.iter().filter_map(value).collect() }
     };
-    let quiet = gate.zero.as_ref().is_some_and(|zero| zero.events == 0 && zero.ambiguous == 0);
-    if quiet { Vec::new() } else { keys(v, gate).into_iter().map(of).collect() }
+    let quiet =
+        |series: &Series<'_>| gate.zero.is_some() && series.arms.iter().all(|(_, value)| *value == 0.0);
+    keys(v, gate).into_iter().map(of).filter(|series| !quiet(series)).collect()
 }
 
 /// How many arms count, of all.

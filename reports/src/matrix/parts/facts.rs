@@ -64,7 +64,8 @@ pub(super) fn validity(v: &Verdict) -> Part {
     let by_treatment = row.invalid_by_treatment.iter().filter(|(_, n)| **n > 0);
     let rows = by_treatment.map(|(name, n)| vec![name.clone(), n.to_string()]).collect();
     let reasons = row.reasons.iter().map(|(reason, n)| vec![reason.clone(), n.to_string()]).collect();
-    let at_most = format!("{} at most are repeated.", plural(u64::from(row.max_invalid_repeats), "invalid attempt"));
+    let at_most =
+        format!("{} at most are repeated.", plural(u64::from(row.max_invalid_repeats), "invalid attempt"));
     let rule = match row.rule.as_str() {
         "none" => "No attempt was invalid.".to_owned(),
         "repeat" => format!("Invalid attempts were repeated; {at_most}"),
@@ -120,9 +121,7 @@ pub(super) fn environment(environment: Option<&Value>) -> Part {
     if let Some(value) = environment {
         flatten("", value, &mut rows);
     }
-    Part::new(Kind::Plain, "Environment")
-        .table(Table::new(&["what", "value"], rows))
-        .or_say("Not recorded.")
+    Part::new(Kind::Plain, "Environment").table(Table::new(&["what", "value"], rows)).or_say("Not recorded.")
 }
 
 /// One row a leaf, its keys joined by dots.

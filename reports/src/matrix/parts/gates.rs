@@ -1,10 +1,11 @@
 //! Gates and diagnostics: limit, estimates, bounds and what they say.
 
-use super::{Kind, Part, Table, yes};
+use super::{Kind, NO_BOUND, Part, Table, yes};
 use crate::matrix::decision;
 use crate::matrix::figure::{
     DASH, confidence, count, figure, or_dash, probability, signed, signed_or_dash, word,
 };
+use wireproof_matrices::metrics::Metric;
 use wireproof_matrices::number::Number;
 use wireproof_matrices::plan::{Class, Kind as Rule};
 use wireproof_matrices::verdict::{Comparison, GateResult, SeedRule, StratumRow, Unit, Verdict};
@@ -96,7 +97,7 @@ fn shown(gate: &GateResult, number: Option<Number>) -> String {
 pub(in crate::matrix) fn limit(gate: &GateResult) -> String {
     match (gate.kind, gate.margin, &gate.zero) {
         (Rule::Zero, _, Some(zero)) => match zero.min_trials {
-            Some(trials) => format!("0 of at least {}", count(trials)),
+            Some(trials) => format!("0 of \u{2265} {}", count(trials)),
             None => "0".to_owned(),
         },
         (Rule::Equivalence, Some(margin), _) => format!("\u{b1}{}", figure(margin, gate.unit)),
@@ -130,7 +131,7 @@ pub(in crate::matrix) fn interval(gate: &GateResult) -> String {
 
 fn ends(gate: &GateResult, low: Option<Number>, high: Option<Number>) -> String {
     if low.is_none() && high.is_none() {
-        return "no finite bound".to_owned();
+        return NO_BOUND.to_owned();
     }
     format!("{} \u{2026} {}", shown(gate, low), shown(gate, high))
 }
@@ -167,13 +168,17 @@ pub(super) fn comparisons(v: &Verdict) -> Option<Part> {
     let table = Table::new(&columns, rows.collect());
     let text = "Medians of arms by treatment against the baseline. Arms over: treated arms beyond the baseline's median \
                 and the limit; flagged when so many are that the treatment looks like two populations.";
-    let part = Part::new(Kind::Plain, "Comparisons").text(text).table(table).table(strata(v)).list(without(v));
+    let part =
+        Part::new(Kind::Plain, "Comparisons").text(text).table(table).table(strata(v)).list(without(v));
     (!part.tables.is_empty()).then_some(part)
 }
 
-/// Unit of the values of arms: a gate in ppm compares rates.
+/// Unit of the values of arms: that of the metric, where the gate's figures are parts per million of it.
 pub(in crate::matrix) fn value_unit(gate: &GateResult) -> Unit {
-    if gate.unit == Unit::Ppm { Unit::PerSecond } else { gate.unit }
+    match Metric::parse(&gate.metric) {
+        Some(metric) if gate.unit == Unit::Ppm => metric.unit(),
+        _ => gate.unit,
+    }
 }
 
 fn comparison(v: &Verdict, gate: &GateResult, c: &Comparison) -> Vec<String> {

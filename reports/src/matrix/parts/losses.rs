@@ -55,9 +55,7 @@ fn shown(path: &str, value: &Value) -> String {
     match value {
         Value::Bool(is) => yes(*is),
         Value::String(text) => text.clone(),
-        Value::Array(ends) => {
-            ends.iter().map(|end| shown(path, end)).collect::<Vec<_>>().join(" \u{2026} ")
-        }
+        Value::Array(ends) => ends.iter().map(|end| shown(path, end)).collect::<Vec<_>>().join(" \u{2026} "),
         value => value.as_f64().map_or_else(|| DASH.to_owned(), |number| number_of(path, number)),
     }
 }
@@ -100,7 +98,8 @@ pub(super) fn attribution(v: &Verdict) -> Part {
     let a = &v.attribution;
     let mut rows = vec![owners("arms that count", a.counted), owners("all other attempts", a.not_counted)];
     rows.extend(a.streams.iter().map(|(name, row)| owners(&format!("stream {name}"), *row)));
-    let columns = ["where", "lost", "sender", "wire", "observer", "unknown", "of it upstream", "of it ambiguous"];
+    let columns =
+        ["where", "lost", "sender", "wire", "observer", "unknown", "of it upstream", "of it ambiguous"];
     let text = "sender: the device's own record says not sent. wire: lost or damaged behind it. observer: lost by this \
                 bench, proven by a counter. unknown: upstream without a record, or not to be told.";
     let mut part =
@@ -120,7 +119,8 @@ fn owners(name: &str, row: OwnerRow) -> Vec<String> {
 
 fn losses(v: &Verdict) -> Table {
     let rows = v.attribution.losses.iter().take(LOSSES).map(loss).collect();
-    let columns = ["arm", "counts", "stream", "lost", "whose", "after", "near frame", "lag of the download, \u{b5}s"];
+    let columns =
+        ["arm", "counts", "stream", "lost", "whose", "after", "near frame", "lag of the download, \u{b5}s"];
     Table::new(&columns, rows)
 }
 

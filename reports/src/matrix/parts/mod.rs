@@ -77,13 +77,18 @@ pub(super) struct Table {
 }
 
 impl Table {
-    fn new(columns: &[&str], rows: Vec<Vec<String>>) -> Table {
+    /// Rows under these names.
+    pub(super) fn new(columns: &[&str], rows: Vec<Vec<String>>) -> Table {
         Table { columns: columns.iter().map(|name| (*name).to_owned()).collect(), rows }
     }
 
     /// True when a column holds figures and nothing else: it stands to the right.
     pub(super) fn is_right(&self, column: usize) -> bool {
-        let mut cells = self.rows.iter().filter_map(|row| row.get(column)).filter(|cell| *cell != DASH);
+        let mut cells = self
+            .rows
+            .iter()
+            .filter_map(|row| row.get(column))
+            .filter(|cell| !matches!(cell.as_str(), DASH | NO_BOUND));
         self.columns.get(column).is_some_and(|name| !name.is_empty())
             && cells.clone().next().is_some()
             && cells.all(|cell| is_figure(cell))
@@ -97,9 +102,17 @@ pub(super) fn is_figure(cell: &str) -> bool {
         figure.starts_with(|c: char| c.is_ascii_digit())
             && figure.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | ',' | 'e' | '-'))
     };
-    let unit = |text: &str| matches!(text, "of" | "in" | "\u{2264}" | "\u{2026}" | "\u{b5}s" | "ppm" | "/s" | "points");
+    let unit = |text: &str| {
+        matches!(
+            text,
+            "%" | "of" | "in" | "\u{2264}" | "\u{2265}" | "\u{2026}" | "\u{b5}s" | "ppm" | "/s" | "points"
+        )
+    };
     cell.contains(|c: char| c.is_ascii_digit()) && cell.split(' ').all(|part| word(part) || unit(part))
 }
+
+/// What stands where the data give no finite bound.
+const NO_BOUND: &str = "no finite bound";
 
 /// Every part of the report.
 pub(super) fn all(report: &Report<'_>) -> Vec<Part> {
