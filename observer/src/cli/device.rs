@@ -109,6 +109,9 @@ fn serve(
     let mut options: Vec<OsString> = vec!["--listen".into(), address.to_string().into()];
     let mut add = |name: &str, value: &OsStr| options.extend([name.into(), value.to_owned()]);
     add("--seed", args.seed.to_string().as_ref());
+    if let Some(time) = args.raw_time {
+        add("--raw-time", format!("{}ms", time.as_millis()).as_ref());
+    }
     for (name, file) in [("--control", control), ("--token-file", args.token_file.as_deref())] {
         file.iter().for_each(|file| add(name, file.as_ref()));
     }

@@ -69,6 +69,9 @@ pub(in crate::cli) struct DeviceArgs {
     /// Hand out the ring over HTTP at this address, from a process of its own; port 0 takes a free one
     #[arg(long, value_name = "ADDR:PORT", conflicts_with = "no_recorder")]
     pub(super) http: Option<SocketAddr>,
+    /// Let a raw download of the ring take so long at least: the field's device takes 150 to 270 ms
+    #[arg(long, value_name = "TIME", value_parser = crate::cli::quantity::time, requires = "http")]
+    pub(super) raw_time: Option<Duration>,
     /// Token that switches over HTTP need: one line in a file with mode 0600; without it there are no switches
     #[arg(long, value_name = "FILE", requires = "http")]
     pub(super) token_file: Option<PathBuf>,
