@@ -1,12 +1,12 @@
 //! The evidence of a run that goes on: its bundle, the lock of its device, and what other runs left behind.
 
 use super::bundle::{BundleError, TargetLock, Writer, arm_folder, lock_folder, scan};
+use super::bundle::{write_drains, write_episodes, write_frames, write_wire};
 use super::clock::wall_ns;
 use super::env::env_json;
-use super::going::Going;
+use super::going::{Going, RING};
 use super::judging::{self, Closing};
 use super::restoring::restored_later;
-use super::tables::TABLES;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -102,8 +102,15 @@ impl Evidence {
         for (name, from) in &listed {
             writer.adopt_arm(&arm.place, &treatment, name, from)?;
         }
-        for (name, table) in TABLES {
-            writer.put_arm(&arm.place, &treatment, name, |out| table(&arm.measured, out))?;
+        let (place, measured) = (&arm.place, &arm.measured);
+        writer.put_arm(place, &treatment, "frames.csv", |out| write_frames(out, &measured.frames))?;
+        writer.put_arm(place, &treatment, "episodes.csv", |out| write_episodes(out, &measured.episodes))?;
+        writer.put_arm(place, &treatment, "drains.csv", |out| write_drains(out, &measured.drains))?;
+        writer.put_arm(place, &treatment, "wire.csv", |out| write_wire(out, &measured.streams))?;
+        if let Some(ring) = writer.arm_files(place, &treatment).iter().find(|(path, _)| path.ends_with(RING))
+        {
+            let line = format!("{}  {RING}\n", ring.1.sha256);
+            writer.put_arm(place, &treatment, "ring.sha256", |out| out.write_all(line.as_bytes()))?;
         }
         writer.put_arm(&arm.place, &treatment, "arm.json", |mut out| {
             serde_json::to_writer(&mut out, arm)?;

@@ -1,5 +1,6 @@
 //! An arm that is going: its folder, its wire, its counters, and what was noted of it so far.
 
+use super::bundle::{read_rows, write_rows};
 use super::control::Fetch;
 use super::counting::Counting;
 use super::device::Device;
@@ -97,7 +98,7 @@ impl Going {
         self.noted.status = order.status.clone();
         self.noted.drains = order.drains.clone();
         write_json(&self.folder.join(NOTED), &self.noted)?;
-        write_rows(&self.folder.join(COUNTERS), &self.rows)?;
+        write_counters(&self.folder.join(COUNTERS), &self.rows)?;
         measured_from(plan, &self.folder)
     }
 
@@ -152,7 +153,7 @@ pub fn measured_from(plan: &Plan, folder: &Path) -> io::Result<Measured> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(error),
     };
-    let counters = read_rows(&folder.join(COUNTERS))?;
+    let counters = read_rows(&fs::read(folder.join(COUNTERS))?).map_err(io::Error::other)?;
     let raw = Raw { noted: &noted, tape: &tape, ring: ring.as_deref(), counters: &counters };
     measured(plan, &raw).map_err(io::Error::other)
 }
@@ -163,52 +164,10 @@ fn write_json<T: serde::Serialize>(path: &Path, value: &T) -> io::Result<()> {
     write_whole(path, &text)
 }
 
-fn write_rows(path: &Path, rows: &[Row]) -> io::Result<()> {
-    let mut text = String::from(HEAD);
-    for row in rows {
-        let shown = |n: Option<u64>| n.map_or_else(String::new, |n| n.to_string());
-        let counted = [
-            row.rcvbuf_errors,
-            row.checksum_errors,
-            row.nic_dropped,
-            row.softnet_dropped,
-            row.carrier_changes,
-        ];
-        let counted: Vec<String> = counted.into_iter().map(shown).collect();
-        let (at, steady, asleep) = (row.at_ns, row.steady_ns, row.asleep_ns);
-        text.push_str(&format!("{at},{steady},{asleep},{}\n", counted.join(",")));
-    }
-    write_whole(path, text.as_bytes())
-}
-
-/// First line of `counters.csv`.
-const HEAD: &str =
-    "at_ns,steady_ns,asleep_ns,rcvbuf_errors,checksum_errors,nic_dropped,softnet_dropped,carrier_changes\n";
-
-fn read_rows(path: &Path) -> io::Result<Vec<Row>> {
-    let text = fs::read_to_string(path)?;
-    let bad = || io::Error::other(format!("{} is no list of counters", path.display()));
-    let body = text.strip_prefix(HEAD).ok_or_else(bad)?;
-    body.lines().map(|line| row(line).ok_or_else(bad)).collect()
-}
-
-fn row(line: &str) -> Option<Row> {
-    let fields: Vec<&str> = line.split(',').collect();
-    let [at, steady, asleep, rcvbuf, checksum, nic, softnet, carrier] = fields[..] else { return None };
-    let counted = |text: &str| match text {
-        "" => Some(None),
-        text => text.parse().ok().map(Some),
-    };
-    Some(Row {
-        at_ns: at.parse().ok()?,
-        steady_ns: steady.parse().ok()?,
-        asleep_ns: asleep.parse().ok()?,
-        rcvbuf_errors: counted(rcvbuf)?,
-        checksum_errors: counted(checksum)?,
-        nic_dropped: counted(nic)?,
-        softnet_dropped: counted(softnet)?,
-        carrier_changes: counted(carrier)?,
-    })
+fn write_counters(path: &Path, rows: &[Row]) -> io::Result<()> {
+    let mut text = Vec::new();
+    write_rows(&mut text, rows.iter().copied())?;
+    write_whole(path, &text)
 }
 
 /// Writes a file beside its name, waits for the disk, and gives it its name.
@@ -231,9 +190,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join(COUNTERS);
         let rows = [Row { at_ns: 5, steady_ns: -1, nic_dropped: Some(7), ..Row::default() }, Row::default()];
-        write_rows(&path, &rows).unwrap();
-        assert_eq!(read_rows(&path).unwrap(), rows);
-        fs::write(&path, format!("{HEAD}1,2,3\n")).unwrap();
-        assert!(read_rows(&path).is_err());
+        write_counters(&path, &rows).unwrap();
+        assert_eq!(read_rows::<Row>(&fs::read(&path).unwrap()).unwrap(), rows);
+        assert!(read_rows::<Row>(b"1,2,3\n").is_err());
     }
 }

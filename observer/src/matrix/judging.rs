@@ -1,12 +1,14 @@
 //! From a bundle to its verdict and reports: everything is read from the bundle, never from the working directory.
 
-use super::bundle::{Bundle, BundleError, Seal, scan};
+use super::bundle::{Bundle, BundleError, Finding, JOURNAL, Seal, scan};
+use super::bundle::{summary_rows, write_findings, write_rows};
 use super::env::tool;
+use super::going::TAPE;
 use super::schedule::schedule;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};
-use wireproof_matrices::arm::Arm;
+use wireproof_matrices::arm::{Arm, Episode, Owners};
 use wireproof_matrices::digest::Digest;
 use wireproof_matrices::journal::Record;
 use wireproof_matrices::plan::{Margin, Plan};
@@ -77,17 +79,8 @@ pub struct Judged {
     pub verdict: Verdict,
     /// `env.json`.
     pub environment: Option<serde_json::Value>,
-}
-
-/// Why there is no verdict.
-#[derive(Debug, thiserror::Error)]
-pub enum NotJudged {
-    /// The bundle.
-    #[error(transparent)]
-    Bundle(#[from] BundleError),
-    /// A gate that the plan does not have.
-    #[error("{0}")]
-    WhatIf(String),
+    /// What a reader has to know.
+    pub findings: Vec<Finding>,
 }
 
 /// Judges a bundle.
@@ -117,7 +110,8 @@ pub fn judge_opened(bundle: &Bundle, how: &How) -> Result<Judged, BundleError> {
         true => serde_json::from_slice(&bundle.read("env.json")?).ok(),
         false => None,
     };
-    Ok(Judged { plan, verdict, environment })
+    let findings = findings(bundle, &arms);
+    Ok(Judged { plan, verdict, environment, findings })
 }
 
 /// Every attempt that was kept, in the order of the run.
@@ -195,7 +189,6 @@ pub fn files(judged: &Judged) -> Result<Vec<(&'static str, Vec<u8>)>, BundleErro
         ("report.html", Format::Html),
         ("junit.xml", Format::Junit),
         ("gates.csv", Format::Csv),
-        ("findings.jsonl", Format::Jsonl),
     ];
     let mut files = Vec::new();
     for (name, format) in formats {
@@ -205,7 +198,11 @@ pub fn files(judged: &Judged) -> Result<Vec<(&'static str, Vec<u8>)>, BundleErro
         report(judged).render(format, Style::default(), InconclusiveIs::Skipped, &mut out).map_err(failed)?;
         files.push((name, out));
     }
-    files.push(("summary.csv", summary(&judged.verdict)));
+    let disk = |name: &'static str| move |source| BundleError::Io { path: PathBuf::from(name), source };
+    let (mut summary, mut findings) = (Vec::new(), Vec::new());
+    write_rows(&mut summary, summary_rows(&judged.verdict.arms)).map_err(disk("summary.csv"))?;
+    write_findings(&mut findings, &judged.findings).map_err(disk("findings.jsonl"))?;
+    files.extend([("summary.csv", summary), ("findings.jsonl", findings)]);
     Ok(files)
 }
 
@@ -219,29 +216,41 @@ pub fn report(judged: &Judged) -> Report<'_> {
     }
 }
 
-/// One row an arm and metric.
-fn summary(verdict: &Verdict) -> Vec<u8> {
-    let mut text = String::from("arm,stratum,block,position,treatment,attempt,state,counted,metric,value\n");
-    for arm in &verdict.arms {
-        for (metric, value) in &arm.values {
-            let value = serde_json::to_string(value).unwrap_or_default();
-            text.push_str(&format!(
-                "{},{},{},{},{},{},{},{},{metric},{value}\n",
-                arm.name,
-                arm.stratum,
-                arm.block,
-                arm.position,
-                quoted(&arm.treatment),
-                arm.attempt,
-                arm.state,
-                arm.counted
-            ));
-        }
+/// What a reader has to know of a run, a line each: what the run itself found, and every loss of every attempt.
+fn findings(bundle: &Bundle, arms: &[Arm]) -> Vec<Finding> {
+    let told = bundle.journal().iter().filter_map(|entry| match &entry.record {
+        Record::Finding { severity, arm, code, text } => Some(Finding {
+            severity: severity.clone(),
+            arm: arm.clone(),
+            stream: None,
+            at_ns: Some(entry.at_ns),
+            code: code.clone(),
+            text: text.clone(),
+            evidence: vec![JOURNAL.to_owned()],
+        }),
+        _ => None,
+    });
+    let mut findings: Vec<Finding> = told.collect();
+    for arm in arms {
+        findings.extend(arm.measured.episodes.iter().map(|episode| loss(arm, episode)));
     }
-    text.into_bytes()
+    findings
 }
 
-/// Names of treatments may hold commas.
-fn quoted(text: &str) -> String {
-    if text.contains(',') { format!("\"{text}\"") } else { text.to_owned() }
+fn loss(arm: &Arm, episode: &Episode) -> Finding {
+    let Owners { sender, wire, observer, upstream, ambiguous } = episode.owners;
+    let severity = if sender + wire + upstream > 0 { "violation" } else { "warning" };
+    let text = format!(
+        "{} datagrams missing: sender {sender}, wire {wire}, observer {observer}, upstream {upstream}, ambiguous {ambiguous}",
+        episode.missing
+    );
+    Finding {
+        severity: severity.to_owned(),
+        arm: Some(arm.place.clone()),
+        stream: Some(episode.stream.clone()),
+        at_ns: Some(episode.span.start_ns),
+        code: "loss".to_owned(),
+        text,
+        evidence: vec![TAPE.to_owned(), "episodes.csv".to_owned()],
+    }
 }

@@ -21,6 +21,5 @@ pub mod running;
 pub mod schedule;
 pub mod sham;
 pub mod signals;
-pub mod tables;
 pub mod verifying;
 pub mod wire;

@@ -4,6 +4,7 @@ use super::super::failure::{Failure, INTEGRITY, IO, USAGE};
 use super::super::{config, output, say};
 use super::judge::{Show, show};
 use super::view::View;
+use crate::matrix::bundle::{Bundle, anonymized};
 use crate::matrix::judging::{How, judge_bundle};
 use crate::matrix::restoring::{self, NotRestored};
 use crate::matrix::running::{Ended, NoRun, Ready, prepare, take_up};
@@ -33,6 +34,9 @@ pub(super) struct RunArgs {
     /// Folder of the bundles [default: evidence.dir of the plan]
     #[arg(short = 'o', long, value_name = "DIR")]
     evidence: Option<PathBuf>,
+    /// Write a copy of the bundle without addresses and names beside it, for somebody else's eyes
+    #[arg(long)]
+    anonymize: bool,
     #[command(flatten)]
     show: Show,
     /// Say nothing while it runs
@@ -89,7 +93,24 @@ pub(super) fn run(args: &RunArgs) -> Result<u8, Failure> {
     check(&given.plan)?;
     let evidence = args.evidence.clone().unwrap_or_else(|| PathBuf::from(&given.plan.evidence.dir));
     let ready = prepare(&given.plan, given.text.as_bytes(), args.expect.is_some(), &evidence)?;
-    conduct(ready, &args.show, args.quiet)
+    let bundle = ready.bundle().to_owned();
+    let code = conduct(ready, &args.show, args.quiet)?;
+    if args.anonymize {
+        copy_masked(&bundle)?;
+    }
+    Ok(code)
+}
+
+/// Copies a bundle without addresses; what cannot be masked is left out and said.
+fn copy_masked(bundle: &Path) -> Result<(), Failure> {
+    let mut name = bundle.as_os_str().to_owned();
+    name.push("-anonymized");
+    let left_out = anonymized(&Bundle::open(bundle)?, Path::new(&name))?;
+    say(&format!("masked copy: {}", name.display()));
+    if !left_out.is_empty() {
+        say(&format!("left out of it: {}", left_out.join(", ")));
+    }
+    Ok(())
 }
 
 pub(super) fn resume(args: &ResumeArgs) -> Result<u8, Failure> {

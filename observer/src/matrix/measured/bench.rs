@@ -2,6 +2,7 @@
 
 use super::Noted;
 use super::tape::Taped;
+use crate::matrix::bundle;
 use serde::{Deserialize, Serialize};
 use wireproof_matrices::arm::Measured;
 use wireproof_matrices::plan::Plan;
@@ -31,6 +32,19 @@ pub struct Row {
     pub softnet_dropped: Option<u64>,
     /// Times a link came up or went down.
     pub carrier_changes: Option<u64>,
+}
+
+impl bundle::Row for Row {
+    const HEADER: &'static [&'static str] = &[
+        "at_ns",
+        "steady_ns",
+        "asleep_ns",
+        "rcvbuf_errors",
+        "checksum_errors",
+        "nic_dropped",
+        "softnet_dropped",
+        "carrier_changes",
+    ];
 }
 
 /// Fills in the state of the bench.
