@@ -7,6 +7,7 @@ pub(super) use args::DeviceArgs;
 
 use super::children::{self, Kept};
 use super::failure::{self, Failure};
+use super::memory::{self, MEMORY};
 use super::{output, say, send, transmit};
 use crate::device::{ControlSocket, Host};
 use crate::outfile;
@@ -14,7 +15,7 @@ use crate::send::identity;
 use crate::send::socket::{Sent, Way};
 use report::Account;
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufRead, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,14 +29,13 @@ use wireproof_recorder::file::FileError;
 
 /// Largest device file that is read, octets.
 const FILE_MAX: u64 = 1 << 20;
-/// Where a ring lies when nobody says.
-const MEMORY: &str = "/dev/shm";
 
 /// Runs the verb.
 pub(super) fn run(args: &DeviceArgs) -> Result<u8, Failure> {
     let setting = setting(args)?;
     let rate = setting.rate;
     let ring = RingPath::of(args);
+    memory::sweep(Path::new(MEMORY));
     let mut engine = engine(args, setting.clone(), ring.path())?;
     let interrupted = transmit::interrupts()?;
     let control_path = control_path(args);
@@ -94,7 +94,7 @@ fn code(report: &Report, sent: &Sent) -> u8 {
 
 /// The control socket: the one that was named, or one of this process, by which the web service asks and switches.
 fn control_path(args: &DeviceArgs) -> Option<PathBuf> {
-    let own = || Path::new(MEMORY).join(format!("wireproof-device-{}.ctl", std::process::id()));
+    let own = || Path::new(MEMORY).join(memory::own_name("device", "ctl"));
     args.control.clone().or_else(|| args.http.map(|_| own()))
 }
 
@@ -218,7 +218,7 @@ struct RingPath {
 
 impl RingPath {
     fn of(args: &DeviceArgs) -> RingPath {
-        let own = || Path::new(MEMORY).join(format!("wireproof-device-{}.ring", std::process::id()));
+        let own = || Path::new(MEMORY).join(memory::own_name("device", "ring"));
         let path = if args.no_recorder { None } else { Some(args.ring.clone().unwrap_or_else(own)) };
         RingPath { path, own: args.ring.is_none() }
     }
@@ -228,11 +228,8 @@ impl RingPath {
     }
 
     fn remove(&self) {
-        let Some(path) = self.path().filter(|_| self.own) else { return };
-        for ending in ["", ".prev", ".places", ".lock"] {
-            let mut name = path.as_os_str().to_owned();
-            name.push(ending);
-            let _ = fs::remove_file(name);
+        if let Some(path) = self.path().filter(|_| self.own) {
+            memory::remove_ring(path);
         }
     }
 }

@@ -43,8 +43,8 @@ pub(super) struct DeviceServiceArgs {
     #[arg(long, value_name = "FILE")]
     truth: Option<PathBuf>,
     /// Let a raw download take so long at least, as on the way to a real device
-    #[arg(long, value_name = "TIME", value_parser = super::quantity::time, default_value = "0s")]
-    raw_time: Duration,
+    #[arg(long, value_name = "TIME", value_parser = super::quantity::time)]
+    raw_time: Option<Duration>,
     /// Run at the ordinary priority instead of SCHED_IDLE and nice 19
     #[arg(long)]
     normal_priority: bool,
@@ -61,7 +61,7 @@ pub(super) fn run(args: DeviceServiceArgs) -> Result<u8, Failure> {
         misbehave: args.misbehave,
         seed: args.seed,
         truth: args.truth,
-        raw_time: args.raw_time.min(RAW_TIME_MAX),
+        raw_time: args.raw_time.unwrap_or_default().min(RAW_TIME_MAX),
         idle: !args.normal_priority,
         ..Options::new(args.ring, args.listen)
     };

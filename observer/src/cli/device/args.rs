@@ -12,17 +12,18 @@ use wireproof_fixture::device::Planned;
 Examples:
   wireproof device --duration 60s
   wireproof device --ring /dev/shm/pole.ring --control /tmp/pole.ctl --fault drop:rate=0.01 --fault reboot:frame=600 --truth truth.jsonl
+  wireproof device --http 127.0.0.1:8080 --token-file token --build ad2d91a --raw-time 200ms --fault disturb:us=600,while=drain
 
 A lighting controller as a process of its own: source, effects, audio, then background, geometry, brightness,
 wire_prepare, wire_encode and wire_send of each output, at absolute deadlines; a late frame skips whole periods and is
 never made up for in a burst. Without --rig there are three outputs: BigPacket (6 datagrams a frame), sACN (12) and
 DDP (6), to 127.0.0.1 unless --to or the file names a target.
 
-A fault is NAME or NAME:KEY=VALUE,...: frame=120, frame=120-180, every=60 or rate=0.001 say when; output, datagram,
-count, ms and us say to what and how much. Names: drop, burst, unsent, duplicate, reorder, late, truncate, torn,
-missing-push, second-source, stall, clock-step, reboot, generation, lying-toggle, disturb; and for the HTTP service
-slow-endpoint, truncated-download, corrupt-download, generation-in-download. docs/device.md explains them, the ring
-and the control messages.
+A fault is NAME or NAME:KEY=VALUE,...: frame=120, frame=120-180, every=60 or rate=0.001 say when, while=drain, profiler
+or preview beside what; output, datagram, outputs, count, ms and us say to what and how much. Names: drop, burst, unsent,
+duplicate, reorder, late, truncate, torn, payload, missing-push, second-source, stall, clock-step, reboot, generation,
+lying-toggle, disturb, capacity, unserved, unrelated; and for the HTTP service slow-endpoint, truncated-download,
+corrupt-download, generation-in-download. docs/device.md explains them, the ring, the switches and the web service.
 
 Exit code 0, also after Ctrl-C without a fixed length; 2 for what cannot be meant: nothing was sent then; 5 when a
 fixed length was cut short; 6 when the ring, a socket or a file cannot be used, or datagrams could not be sent.")]
