@@ -113,6 +113,21 @@ fn strata_come_one_after_another_and_their_factor_is_set_once_each() {
 }
 
 #[test]
+fn factors_are_put_back_in_reverse_order_and_read_back() {
+    let run = run(&short(1), &[]);
+    let last_arm = *run.commands(|command| matches!(command, Command::KeepArm(_))).last().expect("an arm");
+    let after: Vec<String> = run.bench.trace[last_arm..]
+        .iter()
+        .filter_map(|(_, command)| match command {
+            Command::SetToggle { factor, level } => Some(format!("set {factor}={level}")),
+            Command::VerifyToggle { factor, level } => Some(format!("read {factor}={level}")),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(after, ["set preview=off", "read preview=off", "set profiler=off", "read profiler=off"]);
+}
+
+#[test]
 fn progress_counts_arms_and_counts_down() {
     let plan = short(2);
     let mut bench = Bench::new(plan.clone(), SEED);
@@ -316,8 +331,11 @@ proptest! {
         let loud = exit.code == Some(4) && exit.lines.iter().any(|line| line.contains("wireproof matrix restore evidence/x"));
         prop_assert!(exit.ending.restored || loud, "{exit:?}");
         prop_assert!(bench.levels == before || loud, "{exit:?} {:?}", bench.levels);
-        if exit.ending.outcome == Outcome::Complete {
-            prop_assert_eq!(exit.code.is_none(), exit.ending.restored && bench.is_sealed());
+        if exit.code.is_none() {
+            let intact = exit.ending.restored && bench.is_sealed() && exit.ending.outcome == Outcome::Complete;
+            prop_assert!(intact, "{exit:?}");
+            let written = bench.journal.iter().any(|record| matches!(record, Record::Restored { .. }));
+            prop_assert!(written, "a complete run has all of its records");
         }
     }
 }

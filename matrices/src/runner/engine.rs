@@ -130,7 +130,10 @@ impl Runner {
 
     /// The answer to a command whose step was given up. A journal that cannot be written stays broken.
     fn unheard(&mut self, command: &Command, result: &Result<Answer, Failure>) {
-        self.disk_broken |= matches!(command, Command::Journal(_)) && result.is_err();
+        if let (Command::Journal(_), Err(failure)) = (command, result) {
+            self.disk_broken = true;
+            self.disk(&failure.to_string());
+        }
     }
 
     pub(super) fn timeout(&self) -> Option<Timestamp> {
@@ -157,10 +160,8 @@ impl Runner {
             }
             Some(Ok(_)) => Move::Next,
             Some(Err(failure)) => {
-                if self.leaving.is_none() {
-                    self.disk(&failure.to_string());
-                }
                 self.disk_broken = true;
+                self.disk(&failure.to_string());
                 Move::Next
             }
         }
