@@ -8,7 +8,7 @@ use serde_json::Value;
 /// Name of the form of a lock.
 pub const SCHEMA: &str = "wireproof.plan-lock/1";
 /// Longest lock that is read, octets: a plan grows when its defaults are written out.
-const MOST_LOCK: usize = 8 * MOST_TEXT;
+pub const MOST_LOCK: usize = 8 * MOST_TEXT;
 
 /// A frozen plan.
 #[derive(Clone, Debug, PartialEq, Eq)]

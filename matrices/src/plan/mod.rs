@@ -12,7 +12,7 @@ pub mod shape;
 mod template;
 
 pub use error::{LockError, PlanError};
-pub use lock::{Lock, SCHEMA as LOCK_SCHEMA};
+pub use lock::{Lock, MOST_LOCK, SCHEMA as LOCK_SCHEMA};
 pub use model::*;
 pub use read::MOST_TEXT;
 pub use template::{TEMPLATES, Template};

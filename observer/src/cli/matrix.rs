@@ -1,45 +1,33 @@
-//! `wireproof matrix`: seeded A/B matrices against a device, their evidence and their verdicts.
+//! `wireproof matrix`: seeded A/B matrices, from the plan to the verdict and what proves it.
 
+mod args;
+mod check;
+mod freeze;
+mod init;
 mod judge;
+mod load;
+mod order;
 mod run;
 mod view;
 
+pub(super) use args::MatrixArgs;
+
 use super::failure::{Failure, INTEGRITY, USAGE};
 use crate::matrix::bundle::BundleError;
-use clap::{Args, Subcommand};
-
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  wireproof matrix run drain.toml --expect 5f0c…
-  wireproof matrix verify evidence/20261130T090000Z-drain-safety-5f0c1234")]
-pub(super) struct MatrixArgs {
-    #[command(subcommand)]
-    what: What,
-}
-
-#[derive(Debug, Subcommand)]
-enum What {
-    /// Run a plan against its device and judge it
-    Run(run::RunArgs),
-    /// Go on with a run that was cut
-    Resume(run::ResumeArgs),
-    /// Put back what a cut run left changed on its device
-    Restore(run::RestoreArgs),
-    /// Judge a bundle again, or try what other margins would say
-    Judge(judge::JudgeArgs),
-    /// Check a bundle without the device: hashes, chain, order, and every figure from the raw record
-    Verify(judge::VerifyArgs),
-}
+use args::MatrixVerb;
 
 /// Runs the verb.
 pub(super) fn run(args: &MatrixArgs) -> Result<u8, Failure> {
-    match &args.what {
-        What::Run(args) => run::run(args),
-        What::Resume(args) => run::resume(args),
-        What::Restore(args) => run::restore(args),
-        What::Judge(args) => judge::judge(args),
-        What::Verify(args) => judge::verify(args),
+    match &args.verb {
+        MatrixVerb::Init(args) => init::run(args),
+        MatrixVerb::Check(args) => check::run(args),
+        MatrixVerb::Freeze(args) => freeze::run(args),
+        MatrixVerb::Order(args) => order::run(args),
+        MatrixVerb::Run(args) => run::run(args),
+        MatrixVerb::Resume(args) => run::resume(args),
+        MatrixVerb::Restore(args) => run::restore(args),
+        MatrixVerb::Judge(args) => judge::judge(args),
+        MatrixVerb::Verify(args) => judge::verify(args),
     }
 }
 

@@ -14,7 +14,7 @@ use wireproof_reports::{Format, Style};
 
 /// How a verdict is shown.
 #[derive(Debug, Args)]
-pub(super) struct Show {
+pub(in crate::cli) struct Show {
     /// Output format
     #[arg(long, value_enum, default_value = "table")]
     format: Shape,
@@ -52,7 +52,7 @@ Examples:
   wireproof matrix judge BUNDLE --what-if p95=0.25ms
 
 With --what-if the verdict is exploratory: every table says so, and nothing passes.")]
-pub(super) struct JudgeArgs {
+pub(in crate::cli) struct JudgeArgs {
     /// The bundle
     bundle: PathBuf,
     /// Another margin for a gate, such as p95=0.25ms, rate=0.2% or lost=3; may be given several times
@@ -69,7 +69,7 @@ Examples:
   wireproof matrix verify BUNDLE && echo nothing was changed
 
 Exit code 0 when everything is the same again, 7 with every difference named.")]
-pub(super) struct VerifyArgs {
+pub(in crate::cli) struct VerifyArgs {
     /// The bundle
     bundle: PathBuf,
 }

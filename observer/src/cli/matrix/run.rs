@@ -2,17 +2,17 @@
 
 use super::super::failure::{Failure, INTEGRITY, IO, USAGE};
 use super::super::{config, output, say};
+use super::check::{predict, refuse_unrunnable};
 use super::judge::{Show, show};
+use super::load;
 use super::view::View;
 use crate::matrix::bundle::{Bundle, anonymized};
 use crate::matrix::judging::{How, judge_bundle};
 use crate::matrix::restoring::{self, NotRestored};
 use crate::matrix::running::{Ended, NoRun, Ready, prepare, take_up};
 use clap::Args;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
-use wireproof_matrices::plan::{Lock, MOST_TEXT, Plan};
+use wireproof_matrices::plan::check::{Severity, check};
 
 /// A run that could not put its device back, or did not begin.
 const INVALID: u8 = 4;
@@ -25,8 +25,9 @@ Examples:
 
 Every step is in the journal before it is taken. The first Ctrl-C ends the arm, puts the device back and seals what is
 there (PARTIAL, 5); a second one skips all waiting; a third leaves at once and says how to put the device back.")]
-pub(super) struct RunArgs {
-    /// The plan, or its lock
+pub(in crate::cli) struct RunArgs {
+    /// The plan, or its lock; - is standard input
+    #[arg(value_name = "PLAN|LOCK")]
     plan: PathBuf,
     /// Run only if this is the hash of the plan: it was published beforehand
     #[arg(long, value_name = "HASH")]
@@ -51,7 +52,7 @@ Examples:
   wireproof matrix resume BUNDLE --format json
 
 The same plan, build and boot of the device are asked for. A block with an unfinished arm is repeated whole.")]
-pub(super) struct ResumeArgs {
+pub(in crate::cli) struct ResumeArgs {
     /// The bundle
     bundle: PathBuf,
     #[command(flatten)]
@@ -66,33 +67,31 @@ pub(super) struct ResumeArgs {
 Examples:
   wireproof matrix restore evidence/20261130T090000Z-drain-safety-5f0c1234
   wireproof matrix restore BUNDLE && wireproof matrix resume BUNDLE")]
-pub(super) struct RestoreArgs {
+pub(in crate::cli) struct RestoreArgs {
     /// The bundle
     bundle: PathBuf,
 }
 
-/// A plan as it was given.
-struct Given {
-    plan: Plan,
-    text: String,
-    sha256: String,
-}
-
 pub(super) fn run(args: &RunArgs) -> Result<u8, Failure> {
-    let given = read(&args.plan)?;
+    let text = load::text(&args.plan)?;
+    let lock = load::of(&args.plan, &text)?.lock;
     if let Some(expected) = &args.expect
-        && *expected != given.sha256
+        && *expected != lock.plan_sha256
     {
         let text = format!(
             "{} has the hash {}, {expected} was expected: nothing was sent; see what changed since it was frozen",
             args.plan.display(),
-            given.sha256
+            lock.plan_sha256
         );
         return Err(Failure::Said { code: INTEGRITY, text });
     }
-    check(&given.plan)?;
-    let evidence = args.evidence.clone().unwrap_or_else(|| PathBuf::from(&given.plan.evidence.dir));
-    let ready = prepare(&given.plan, given.text.as_bytes(), args.expect.is_some(), &evidence)?;
+    let checked = check(&lock.plan, &predict);
+    for remark in checked.remarks.iter().filter(|remark| remark.severity != Severity::Error) {
+        say(&format!("{} {} ({}): {}", remark.severity.name(), remark.code, remark.table, remark.text));
+    }
+    refuse_unrunnable(&args.plan, &checked)?;
+    let evidence = args.evidence.clone().unwrap_or_else(|| PathBuf::from(&lock.plan.evidence.dir));
+    let ready = prepare(&lock.plan, text.as_bytes(), args.expect.is_some(), &evidence)?;
     let bundle = ready.bundle().to_owned();
     let code = conduct(ready, &args.show, args.quiet)?;
     if args.anonymize {
@@ -155,36 +154,6 @@ fn finish(ended: &Ended, shown: &Show) -> Result<u8, Failure> {
     show(&judged, shown)?;
     let code = judged.verdict.verdict.exit_code();
     Ok(exit.code.unwrap_or_else(|| shown.code(code)))
-}
-
-/// Reads a plan or a lock.
-fn read(path: &Path) -> Result<Given, Failure> {
-    let unreadable = |error: std::io::Error| {
-        Failure::io(&format!("{} cannot be read ({error})", path.display()), "check the path")
-    };
-    let mut text = String::new();
-    let file = File::open(path).map_err(unreadable)?;
-    file.take(8 * MOST_TEXT as u64 + 1).read_to_string(&mut text).map_err(unreadable)?;
-    let named = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-    let plan = if Lock::meant(&text) {
-        Lock::read(&text).map_err(|e| Failure::Said { code: INTEGRITY, text: named(&e) })?.plan
-    } else {
-        Plan::read(&text).map_err(|e| Failure::Said { code: USAGE, text: named(&e) })?
-    };
-    let sha256 = plan.sha256().map_err(|e| Failure::Said { code: USAGE, text: named(&e) })?;
-    Ok(Given { plan, text, sha256 })
-}
-
-/// Refuses a plan that cannot be run; what is only worth knowing is said.
-fn check(plan: &Plan) -> Result<(), Failure> {
-    let checked = wireproof_matrices::plan::check::check(plan, &|_, _| None);
-    for remark in &checked.remarks {
-        say(&format!("{} {} ({}): {}", remark.severity.name(), remark.code, remark.table, remark.text));
-    }
-    if checked.runnable() {
-        return Ok(());
-    }
-    Err(Failure::usage("the plan cannot be run", "mend what is said above; nothing was sent"))
 }
 
 impl Show {
