@@ -106,6 +106,11 @@ pub(crate) fn confidence(alpha_ppm: u64) -> String {
     format!("{}{point}{fraction} %", ppm / 10_000)
 }
 
+/// Nanoseconds as seconds with three decimals and their unit.
+pub(crate) fn seconds(ns: f64) -> String {
+    format!("{} s", decimal(ns, 1e9, 3))
+}
+
 /// A short time in the largest unit that leaves it whole or with three decimals: `15 s`, `0.5 ms`.
 pub(crate) fn duration(ns: u64) -> String {
     let (divisor, word) = match ns {

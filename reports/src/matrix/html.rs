@@ -2,7 +2,7 @@
 //! record, and every text passes the escape.
 
 use super::figure::{signed_or_dash, word};
-use super::parts::{self, Kind, Part, Table, interval, limit, series};
+use super::parts::{self, Kind, Part, Series, Table, interval, limit, series};
 use super::{EXPLORATORY, Report, json, plot};
 use crate::page::{STYLE, escape};
 use crate::render::RenderError;
@@ -153,7 +153,8 @@ fn of_gate(v: &Verdict, gate: &GateResult, treatments: &[&str]) -> Vec<String> {
         let picture = plot::run_order(series, treatments, median, limit);
         let hollow = series.arms.iter().any(|(arm, _)| !arm.counted);
         let lines = run_order_lines(median, limit, hollow);
-        let caption = format!("<span><b>{}</b></span> {}{lines}", escape(series.key), legend(treatments));
+        let caption =
+            format!("<span><b>{}</b></span> {}{lines}", escape(series.key), legend(treatments, series));
         pictures.push(figure(&picture, &caption));
         pictures.extend(
             of_stream
@@ -182,9 +183,11 @@ fn paired(gate: &GateResult, c: &Comparison, treatments: &[&str]) -> String {
     figure(&plot::differences(gate, c, treatment), &text)
 }
 
-fn legend(treatments: &[&str]) -> String {
+/// The marks of the treatments that a series has.
+fn legend(treatments: &[&str], series: &Series<'_>) -> String {
+    let has = |(_, name): &(usize, &&str)| series.arms.iter().any(|(arm, _)| arm.treatment == **name);
     let key = |(n, name): (usize, &&str)| format!("<span>{} {}</span> ", plot::key(n), escape(name));
-    treatments.iter().enumerate().map(key).collect()
+    treatments.iter().enumerate().filter(has).map(key).collect()
 }
 
 fn run_order_lines(median: Option<f64>, limit: Option<f64>, hollow: bool) -> String {

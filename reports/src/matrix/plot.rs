@@ -122,9 +122,9 @@ fn least(unit: Unit) -> f64 {
     }
 }
 
-/// 1, 2 or 5 times a power of ten, for four steps or so.
+/// 1, 2 or 5 times a power of ten, for five steps or so.
 fn step(range: f64) -> f64 {
-    let rough = (range / 4.0).max(1e-9);
+    let rough = (range / 5.0).max(1e-9);
     let power = 10_f64.powf(rough.log10().floor());
     let factor = [1.0, 2.0, 5.0].into_iter().find(|factor| factor * power >= rough * 0.999);
     factor.unwrap_or(10.0) * power
@@ -277,7 +277,7 @@ mod tests {
 
     #[test]
     fn steps_are_round_and_few() {
-        for (range, wanted) in [(332.0, 100.0), (0.9, 0.5), (4.0, 1.0), (12_000.0, 5000.0), (1e-7, 5e-8)] {
+        for (range, wanted) in [(332.0, 100.0), (0.9, 0.2), (4.0, 1.0), (12_000.0, 5000.0), (1e-7, 2e-8)] {
             assert!((step(range) / wanted - 1.0).abs() < 1e-9, "{range}: {}", step(range));
         }
     }

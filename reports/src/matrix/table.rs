@@ -9,7 +9,7 @@ use crate::table::{line, paint};
 use crate::text::{clean, fit, wrap};
 use std::io::{self, Write};
 use wireproof_matrices::plan::{Class, Kind};
-use wireproof_matrices::verdict::{Decision, GateResult, Outcome, Verdict};
+use wireproof_matrices::verdict::{Decision, GateResult, Outcome, Verdict, ZeroRow};
 
 /// Most findings that are listed; the other formats have all.
 const FINDINGS: usize = 12;
@@ -58,7 +58,7 @@ fn facts(v: &Verdict, width: usize, out: &mut dyn Write) -> io::Result<()> {
         say("tried", &format!("{} ({EXPLORATORY})", v.what_if.join(", ")))?;
     }
     if v.validity.rule != "none" {
-        say("validity", &v.validity.rule)?;
+        say("validity", &parts::validity_rule(v))?;
     }
     for reason in v.reasons.iter().skip(1) {
         say("also", reason)?;
@@ -130,10 +130,11 @@ fn row(v: &Verdict, gate: &GateResult) -> Vec<String> {
 
 /// The line with the verdict at its end in colour.
 fn colored(v: &Verdict, gate: &GateResult, text: &str, style: Style) -> String {
+    let final_word = !v.exploratory && v.verdict != Outcome::Partial;
     let color = match gate.verdict {
-        Decision::Pass => "32",
+        Decision::Pass if final_word => "32",
         Decision::Fail => "31",
-        Decision::Inconclusive => "33",
+        Decision::Inconclusive | Decision::Pass => "33",
         Decision::Shown => "36",
     };
     let word = decision(v, gate.verdict);
@@ -144,8 +145,8 @@ fn colored(v: &Verdict, gate: &GateResult, text: &str, style: Style) -> String {
 /// Why a gate does not pass, and what was decided for it beforehand.
 fn why(gate: &GateResult, width: usize, out: &mut dyn Write) -> io::Result<()> {
     let mut text = format!("{}: {}", gate.id, gate.reason);
-    let few = gate.zero.as_ref().filter(|_| gate.verdict == Decision::Inconclusive);
-    if let Some(trials) = few.and_then(|zero| zero.min_trials) {
+    let wanted = |zero: &ZeroRow| zero.min_trials.filter(|wanted| zero.trials < *wanted);
+    if let Some(trials) = gate.zero.as_ref().and_then(wanted) {
         text.push_str(&format!(", {} trials wanted", count(trials)));
     }
     if let Some(on_fail) = gate.on_fail.as_ref().filter(|_| gate.verdict == Decision::Fail) {

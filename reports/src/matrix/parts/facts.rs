@@ -64,17 +64,20 @@ pub(super) fn validity(v: &Verdict) -> Part {
     let by_treatment = row.invalid_by_treatment.iter().filter(|(_, n)| **n > 0);
     let rows = by_treatment.map(|(name, n)| vec![name.clone(), n.to_string()]).collect();
     let reasons = row.reasons.iter().map(|(reason, n)| vec![reason.clone(), n.to_string()]).collect();
-    let at_most =
-        format!("{} at most are repeated.", plural(u64::from(row.max_invalid_repeats), "invalid attempt"));
-    let rule = match row.rule.as_str() {
-        "none" => "No attempt was invalid.".to_owned(),
-        "repeat" => format!("Invalid attempts were repeated; {at_most}"),
-        rule => format!("{rule}; {at_most}"),
-    };
     Part::new(Kind::Plain, "Validity")
-        .text(rule)
+        .text(format!("{}.", rule(v)))
         .table(Table::new(&["treatment", "invalid attempts"], rows))
         .table(Table::new(&["reason", "attempts"], reasons))
+}
+
+/// What was made of invalid attempts, without a full stop.
+pub(in crate::matrix) fn rule(v: &Verdict) -> String {
+    let most = plural(u64::from(v.validity.max_invalid_repeats), "invalid attempt");
+    match v.validity.rule.as_str() {
+        "none" => "No attempt was invalid".to_owned(),
+        "repeat" => format!("Invalid attempts were repeated; {most} at most are"),
+        rule => format!("{rule}; {most} at most are repeated"),
+    }
 }
 
 /// One sentence a gate on CPU, and the strata behind it.

@@ -231,8 +231,11 @@ fn stratum(gate: &GateResult, treatment: &str, s: &StratumRow) -> Vec<String> {
 fn without(v: &Verdict) -> Vec<String> {
     let mut lines = Vec::new();
     for gate in &v.gates {
-        let texts = gate.comparisons.iter().filter_map(|c| c.without_severe_outliers.as_ref());
-        lines.extend(texts.map(|text| format!("{}: {text} (not a verdict)", gate.id)));
+        let texts = gate.comparisons.iter().filter_map(|c| Some((c, c.without_severe_outliers.as_ref()?)));
+        lines.extend(texts.map(|(c, text)| {
+            let mark = if text.contains("not a verdict") { "" } else { " (not a verdict)" };
+            format!("{}, {}: {text}{mark}", gate.id, c.treatment)
+        }));
     }
     lines
 }

@@ -1,7 +1,7 @@
 //! Missing datagrams: whose they are, and whether they lie in downloads.
 
 use super::{Kind, Part, Table, yes};
-use crate::matrix::figure::{DASH, count, figure, probability, signed};
+use crate::matrix::figure::{DASH, count, figure, probability, seconds, signed};
 use crate::text::rfc3339;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -15,40 +15,72 @@ const FACTS: usize = 40;
 /// The histogram of lags in the record of the correlation.
 const LAGS: &str = "lag_histogram_50ms";
 
+/// Figures of the correlation that are known, in the order they are shown, with their names; others follow by their own.
+const KNOWN: [(&str, &str); 21] = [
+    ("correlated", "coincide: both p below 0.01"),
+    ("drains", "downloads"),
+    ("exposure_ns", "time observed"),
+    ("window_exposure_ns", "of it in windows of downloads"),
+    ("episodes", "loss episodes"),
+    ("episodes_inside", "of them in windows, by their middle"),
+    ("straddles", "episodes over an edge of a window"),
+    ("inside_range", "in windows, if those count outside \u{2026} inside"),
+    ("depends_on_straddles", "the answer depends on those"),
+    ("datagrams", "datagrams missing"),
+    ("datagrams_inside", "of them in the episodes inside"),
+    ("binomial_p", "p, exact conditional test"),
+    ("binomial_p_range", "for both counts of the edges"),
+    ("circular_shift_p", "p, circular shift"),
+    ("circular_shift_p_range", "for both counts of the edges"),
+    ("circular_shifts", "shifts tried"),
+    ("circular_shift_hits", "of them with as many inside"),
+    ("rate_ratio", "rate inside over rate outside"),
+    ("rate_ratio_95", "its bounds at 95 %"),
+    ("paired, drain_only", "pairs of windows: loss only with the download"),
+    ("paired, control_only", "pairs of windows: loss only without it"),
+];
+
 /// Losses against downloads.
 pub(super) fn drops(v: &Verdict) -> Part {
     let part = Part::new(Kind::Drops, "Losses against downloads");
     let Some(found) = &v.drops_vs_drains else {
-        return part.text("Not computed: nothing was lost, or the plan has no downloads.");
+        return part.text("Not laid against one another: the plan has no downloads, or nothing was lost.");
     };
-    let mut rows = Vec::new();
-    facts("", found, &mut rows);
-    let text = "Counted in loss episodes, not datagrams, against the time the downloads took. A relation in time says \
-                nothing about blame; attribution does.";
-    part.text(text).table(Table::new(&["what", "value"], rows))
+    let said = found.get("text").and_then(Value::as_str).map(|text| format!("{text}."));
+    let text = "Counted in loss episodes, not datagrams. A relation in time says nothing about blame; attribution does.";
+    let mut part = part.text(text);
+    part.texts.extend(said);
+    let mut figures = BTreeMap::new();
+    flatten("", found, &mut figures);
+    part.table(Table::new(&["what", "value"], rows(figures)))
 }
 
-/// One row a figure of the correlation, its keys as words; lists that are too long for a table are left out.
-fn facts(path: &str, value: &Value, rows: &mut Vec<Vec<String>>) {
-    if rows.len() >= FACTS || path.starts_with(LAGS) {
+/// The figures by their path, as text; lists that are too long for a table are left out.
+fn flatten(path: &str, value: &Value, figures: &mut BTreeMap<String, String>) {
+    if figures.len() >= FACTS || path.starts_with(LAGS) || path == "text" {
         return;
     }
     match value {
         Value::Object(map) => {
             for (key, value) in map {
-                facts(&if path.is_empty() { key.clone() } else { format!("{path}, {key}") }, value, rows);
+                let path = if path.is_empty() { key.clone() } else { format!("{path}, {key}") };
+                flatten(&path, value, figures);
             }
         }
         Value::Array(list) if list.len() != 2 => {}
         Value::Null => {}
-        value => rows.push(vec![name(path), shown(path, value)]),
+        value => {
+            figures.insert(path.to_owned(), shown(path, value));
+        }
     }
 }
 
-/// A key as words, its unit as the reader sees it.
-fn name(path: &str) -> String {
-    let words = path.replace('_', " ");
-    words.strip_suffix(" ns").map_or(words.clone(), |words| format!("{words}, \u{b5}s"))
+/// One row a figure: the known ones in their order, then the others.
+fn rows(mut figures: BTreeMap<String, String>) -> Vec<Vec<String>> {
+    let known = |(key, name): &(&str, &str)| Some(vec![(*name).to_owned(), figures.remove(*key)?]);
+    let mut rows: Vec<Vec<String>> = KNOWN.iter().filter_map(known).collect();
+    rows.extend(figures.into_iter().map(|(key, value)| vec![key.replace('_', " "), value]));
+    rows
 }
 
 fn shown(path: &str, value: &Value) -> String {
@@ -64,7 +96,7 @@ fn number_of(path: &str, number: f64) -> String {
     let key = path.rsplit(", ").next().unwrap_or(path);
     let is_probability = key == "p" || key.ends_with("_p") || key.contains("_p_") || key.starts_with("p_");
     match number {
-        n if key.ends_with("_ns") => figure(Number(n), Unit::Ns),
+        n if key.ends_with("_ns") => seconds(n),
         n if is_probability => probability(Number(n)),
         n if n.fract() == 0.0 => figure(Number(n), Unit::Count),
         n => figure(Number(n), Unit::PerSecond),

@@ -9,7 +9,7 @@ mod losses;
 use super::Report;
 use super::figure::DASH;
 pub(super) use arms::{Series, counted, series};
-pub(super) use facts::limits;
+pub(super) use facts::{limits, rule as validity_rule};
 pub(super) use gates::{hl, interval, limit, point, rule, seed_rule};
 pub(super) use losses::{Lags, lags, whose};
 
