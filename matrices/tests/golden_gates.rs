@@ -121,9 +121,14 @@ fn frames_of_a_drain_overlap_it_in_the_drained_arm_and_in_its_partner() {
         (json!([inside[0], inside[inside.len() - 1]]), json!(inside.len())),
         (expected["indices"].clone(), expected["count"].clone())
     );
+    let share = (inside.len() as f64 / frames.len() as f64 * 1e6).round() / 1e6;
+    assert_eq!(expected["share_of_window"], share);
     // The idle arm has the same windows at the same distance from its own start, and no download.
     let mut plan = plan(1);
-    plan.gate = vec![gate("in", "frame.in_drain.p50", Kind::NonInferiority, Some(Margin::Ns(500_000)))];
+    plan.gate = vec![
+        gate("in", "frame.in_drain.p50", Kind::NonInferiority, Some(Margin::Ns(500_000))),
+        gate("p95", "frame.p95", Kind::NonInferiority, Some(Margin::Ns(500_000))),
+    ];
     let mut both = arms(&[1], &[1]);
     for (arm, shift) in both.iter_mut().zip([7_000_000_000, 0]) {
         arm.measured.device_window = Some(Span { start_ns: shift, end_ns: shift + 3_000_060_000 });
@@ -137,6 +142,7 @@ fn frames_of_a_drain_overlap_it_in_the_drained_arm_and_in_its_partner() {
     for arm in &verdict.arms {
         let p50_us = arm.values["frame.in_drain.p50"].0 / 1_000.0;
         assert_eq!(expected["p50_us"], p50_us as i64, "{}", arm.name);
+        assert_eq!(expected["window_p95_us"], (arm.values["frame.p95"].0 / 1_000.0) as i64, "{}", arm.name);
     }
 }
 
