@@ -155,7 +155,9 @@ fn drift_is_reported_when_it_is_sure_and_large() {
     assert_eq!(json!(row.reported), case["expected"]["drift_reported"]);
     assert_eq!(case["expected"]["S"], row.kendall_s);
     close(row.total.0, &case["expected"]["total_drift_us"], 1e-12);
+    // Sure but small, and large but unsure.
     assert!(!trend("all", &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 1.0e3).unwrap().reported);
+    assert!(!trend("all", &[1.0e6, 2.0e6, 3.0e6, 4.0e6], 1.0e3).unwrap().reported);
 }
 
 #[test]
@@ -212,4 +214,17 @@ fn invalid_arms_are_repeated_unless_they_cluster_or_are_many() {
         let limit = u32::try_from(row["limit"].as_u64().unwrap()).unwrap();
         assert_eq!(repeats(&invalid, limit).to_string(), *expected);
     }
+}
+
+#[test]
+fn an_interval_that_touches_zero_contains_it_and_strata_have_to_agree() {
+    let stratum = |stratum: &str, differences: [f64; 6]| StratumDifferences {
+        stratum: stratum.to_owned(),
+        differences: differences.to_vec(),
+    };
+    let touching = overhead(&[stratum("a", [0.0, 1.0, 2.0, 3.0, 4.0, 5.0])], 6, 50_000, None);
+    assert_eq!(touching.reasons, ["a:interval_contains_zero"]);
+    let (up, down) = (stratum("a", [5.0; 6]), stratum("b", [-5.0; 6]));
+    assert_eq!(overhead(&[up, down], 6, 50_000, None).reasons, ["strata_disagree_in_sign"]);
+    assert_eq!(overhead(&[], 6, 50_000, None).reasons, ["no_pairs"]);
 }

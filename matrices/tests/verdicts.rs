@@ -131,6 +131,9 @@ fn invalid_arms_of_one_treatment_spoil_the_run_even_when_they_were_repeated() {
     assert_eq!((verdict.verdict, verdict.blocks_complete), (Outcome::Invalid, 10));
     assert_eq!(verdict.reasons[0], "run invalid: losses cluster in raw");
     assert_eq!(verdict.verdict.exit_code(), 4);
+    // A run that is cut short as well is still INVALID.
+    let short = run(&two_gates(), &arms[..18]);
+    assert_eq!((short.verdict, short.blocks_complete), (Outcome::Invalid, 7));
     let spoiled = Circumstances { run_invalid: vec!["build_changed".into()], ..circumstances() };
     let verdict = judge(&two_gates(), &support::arms(&IDLE, &RAW), &spoiled);
     assert_eq!((verdict.verdict, verdict.reasons[0].as_str()), (Outcome::Invalid, "build_changed"));
@@ -214,6 +217,12 @@ fn a_treatment_may_not_change_what_is_shown() {
     let (a, b): (&[_], &[_]) = (&[("aa", 450), ("bb", 450)], &[("aa", 440), ("bb", 460)]);
     assert_eq!(make([a, b, b, a]), (Decision::Pass, "no_events".into(), 0));
     assert_eq!(make([a, &[("aa", 449), ("bb", 450), ("cc", 1)], b, a]), (Decision::Fail, "events".into(), 1));
+    let mut lossy = arms(&[1, 1], &[1, 1]);
+    for (arm, digests) in lossy.iter_mut().zip([a, &[("aa", 900)], b, a]) {
+        shown(arm, digests);
+    }
+    lossy[1].measured.streams[1].lost = 1;
+    assert_eq!(run(&plan, &lossy).gates[0].verdict, Decision::Pass, "the lost datagram may be of that frame");
     // Frozen: nothing strange is shown, and something is missing.
     assert_eq!(make([a, &[("aa", 900)], b, a]), (Decision::Fail, "events".into(), 1));
     let differ = "baseline_payloads_differ:sacn".to_owned();
