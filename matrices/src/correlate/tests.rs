@@ -1,3 +1,5 @@
+//! Tests of the correlation: worked cases, edges, extremes, and counting one by one.
+
 use super::*;
 use serde_json::Value;
 

@@ -1,3 +1,5 @@
+//! Tests of resuming: the worked case, pairs across interruptions, and what is not put back.
+
 use super::*;
 use crate::runner::Stratum;
 use serde_json::Value;
