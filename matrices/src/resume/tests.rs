@@ -170,6 +170,13 @@ fn arms_that_the_order_does_not_have_are_refused_with_their_record() {
 }
 
 #[test]
+fn a_journal_with_endless_attempts_is_refused() {
+    let records = (1..=1_001).map(|attempt| start(place(1, 1, 0, attempt))).collect();
+    let error = Progress::of(&schedule(&[&[0, 1]]), &entries(records)).unwrap_err();
+    assert!(matches!(error, ResumeError::Journal { n: 1_001, .. }), "{error}");
+}
+
+#[test]
 fn a_run_goes_on_only_with_the_same_build_and_boot_and_without_a_seal() {
     let journal = entries(vec![Record::Env { device: device() }]);
     assert_eq!(may_resume(&journal, &device()), Ok(()));
