@@ -9,7 +9,7 @@ const MIN: i64 = 60_000_000_000;
 fn schedule(treatments: &[&[u32]]) -> Schedule {
     let block = |t: &&[u32]| Block { treatments: t.to_vec(), drains_ns: Vec::new() };
     let blocks = treatments.iter().map(block).collect();
-    Schedule { strata: vec![Stratum { levels: BTreeMap::new(), blocks }] }
+    Schedule { strata: vec![Stratum { levels: BTreeMap::new(), blocks }], ..Schedule::default() }
 }
 
 fn device() -> DeviceId {

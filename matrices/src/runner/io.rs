@@ -101,14 +101,7 @@ pub enum Command {
         attempt: u32,
     },
     /// Put together what the arm measured; the drains come back in it with device times. [`Answer::Measured`].
-    Measure {
-        /// Clock samples before and after the window.
-        clock: [Option<ClockSample>; 2],
-        /// Status before and after.
-        status: [Option<Status>; 2],
-        /// Drains and sham windows as they went, on the clock of `now`.
-        drains: Vec<ArmDrain>,
-    },
+    Measure(Box<Around>),
     /// Write the files of an arm (`*.part`, fsync, rename, fsync of the folder). [`Answer::Kept`].
     KeepArm(Box<Arm>),
     /// Give up the arm that is going: close what `StartArm` opened. [`Answer::Done`].
@@ -140,6 +133,18 @@ pub struct ArmOrder {
     pub drains_ns: Vec<u64>,
     /// What is downloaded at these times; `None`: nothing, they are sham windows.
     pub drain: Option<DrainKind>,
+}
+
+/// What was seen around a window, for whoever puts together what it measured.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Around {
+    /// Clock samples before and after.
+    pub clock: [Option<ClockSample>; 2],
+    /// Status before and after.
+    pub status: [Option<Status>; 2],
+    /// Drains and sham windows as they went, on the clock of `now`. A sham window has no length here: it is as long as the
+    /// block's downloads at the same place.
+    pub drains: Vec<ArmDrain>,
 }
 
 /// What is downloaded inside a window.

@@ -27,13 +27,7 @@ impl Queue {
 
     /// These arms.
     pub(super) fn of(places: impl IntoIterator<Item = Place>) -> Self {
-        Self {
-            todo: places.into_iter().collect(),
-            again: Vec::new(),
-            block: None,
-            highest: 0,
-            started: 0,
-        }
+        Self { todo: places.into_iter().collect(), again: Vec::new(), block: None, highest: 0, started: 0 }
     }
 
     /// Arms that are left, known repeats included.

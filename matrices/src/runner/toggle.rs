@@ -165,7 +165,9 @@ impl Toggling {
                 self.phase = Phase::Watching { first, until };
                 Turn::Wait(until)
             }
-            Some(other) => self.again(now, toggle, format!("its counter could not be read{}", failed(&other))),
+            Some(other) => {
+                self.again(now, toggle, format!("its counter could not be read{}", failed(&other)))
+            }
         }
     }
 
@@ -187,7 +189,9 @@ impl Toggling {
                     _ => Turn::Held,
                 }
             }
-            Some(other) => self.again(now, toggle, format!("its counter could not be read{}", failed(&other))),
+            Some(other) => {
+                self.again(now, toggle, format!("its counter could not be read{}", failed(&other)))
+            }
         }
     }
 
@@ -209,10 +213,13 @@ fn moved(effect: &Effect, level: &str, first: u64, last: u64) -> Result<(), Stri
     };
     let needed = u128::from(effect.at_least_per_s) * u128::from(effect.within_ns) / 1_000_000_000;
     match effect.expect.get(level) {
-        Some(Motion::Advances) if u128::from(steps) < needed.max(1) => {
-            Err(format!("it reads {level} and does nothing: its counter moved by {steps}, not {}", needed.max(1)))
+        Some(Motion::Advances) if u128::from(steps) < needed.max(1) => Err(format!(
+            "it reads {level} and does nothing: its counter moved by {steps}, not {}",
+            needed.max(1)
+        )),
+        Some(Motion::Still) if steps > 0 => {
+            Err(format!("it reads {level} and its counter still moved by {steps}"))
         }
-        Some(Motion::Still) if steps > 0 => Err(format!("it reads {level} and its counter still moved by {steps}")),
         _ => Ok(()),
     }
 }
