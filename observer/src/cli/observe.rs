@@ -52,6 +52,7 @@ pub(super) fn run(args: &ObserveArgs) -> Result<u8, Failure> {
         duration: args.duration,
         record: args.write.clone().map(|path| RecordPlan { path, rotation: args.rotate, keep: args.keep }),
         tape: args.tape.clone(),
+        digests: false,
         drain,
         manner: Manner { fail_fast: args.fail_fast, realtime: args.realtime, cpu: args.cpu, clock: None },
         interface: args.interface.first().filter(|_| args.interface.len() == 1).cloned(),

@@ -3,6 +3,7 @@
 //!
 //! The file system is written from that thread too: a slow disk delays the next download, never a datagram.
 
+mod ask;
 mod fetch;
 mod part;
 mod schedule;
@@ -11,9 +12,12 @@ mod url;
 mod verify;
 mod worker;
 
+pub use ask::{Answer, Ask, ask};
+pub use fetch::FetchError;
 pub use single::{Single, SingleError, single};
 pub use url::{BadUrl, DrainUrl};
 pub use verify::{RingCheck, RingFacts};
+pub use worker::download;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 use schedule::Schedule;

@@ -32,7 +32,8 @@ pub fn plan() -> Plan {
 pub fn schedule() -> Schedule {
     let block = |treatments: [u32; 2]| Block { treatments: treatments.to_vec(), drains_ns: Vec::new() };
     let blocks = vec![block([1, 0]), block([0, 1])];
-    Schedule { strata: vec![Stratum { levels: BTreeMap::new(), blocks }], ..Schedule::default() }
+    let strata = vec![Stratum { levels: BTreeMap::new(), blocks }];
+    Schedule { strata, ..Schedule::default() }
 }
 
 pub fn device() -> DeviceId {

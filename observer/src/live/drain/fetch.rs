@@ -6,7 +6,7 @@ use super::part::PartFile;
 use super::url::DrainUrl;
 use super::worker::now_ns;
 use http_body_util::{BodyExt, Empty};
-use hyper::body::{Bytes, Incoming};
+use hyper::body::{Body, Bytes, Incoming};
 use hyper::client::conn::http1;
 use hyper::header::{
     ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_RANGE, ETAG, HOST, HeaderValue,
@@ -53,21 +53,29 @@ pub(super) struct Told {
 
 /// Why there is no file.
 #[derive(Debug, Error)]
-pub(super) enum FetchError {
+pub enum FetchError {
+    /// Nobody listens, or the way is broken.
     #[error("not connected: {0}")]
     Connect(io::Error),
+    /// What answers does not speak HTTP.
     #[error("no answer that is HTTP: {0}")]
     Answer(hyper::Error),
+    /// It points elsewhere.
     #[error("status {0}, a redirect, is not followed: give the final URL")]
     Redirect(u16),
+    /// It refuses.
     #[error("status {0}")]
     Status(StatusCode),
+    /// More than may come.
     #[error("the body is longer than the {0} octets allowed")]
     TooLong(u64),
+    /// The connection ended in the body.
     #[error("the body broke off: {0}")]
     Body(hyper::Error),
+    /// The disk refuses.
     #[error("the file cannot be written: {0}")]
     File(io::Error),
+    /// Not the part that was asked for.
     #[error("the server goes on with another part, or another body, than was asked for")]
     Range,
 }
@@ -111,12 +119,9 @@ pub(super) async fn fetch(
 
 /// Asks for a path that costs the device next to nothing; the clocks that the answer carries.
 pub(super) async fn exchange(url: &DrainUrl, path: &'static str) -> Option<Exchange> {
-    let stream = TcpStream::connect(url.endpoint()).await.ok()?;
-    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.ok()?;
-    // Dropped with this call, which ends the connection too.
-    let mut driver = JoinSet::new();
-    driver.spawn(connection);
-    let mut request = request(url);
+    // The driver is dropped with this call, which ends the connection too.
+    let (mut sender, _driver) = connect(url).await.ok()?;
+    let mut request = request(url, Empty::<Bytes>::new());
     *request.uri_mut() = path.parse().ok()?;
     let mut told = Told::default();
     let asked_ns = now_ns();
@@ -142,12 +147,8 @@ impl Transfer<'_> {
     }
 
     async fn attempt(&mut self, directory: &Path, name: &str, told: &mut Told) -> Result<(), FetchError> {
-        let stream = TcpStream::connect(self.url.endpoint()).await.map_err(FetchError::Connect)?;
-        let handshake = http1::Builder::new().max_buf_size(PIECE).handshake(TokioIo::new(stream)).await;
-        let (mut sender, connection) = handshake.map_err(FetchError::Answer)?;
         // Dropped with this attempt, which ends the connection too.
-        let mut driver = JoinSet::new();
-        driver.spawn(connection);
+        let (mut sender, _driver) = connect(self.url).await?;
         let request = self.request();
         let asked_ns = now_ns();
         let response = sender.send_request(request).await.map_err(FetchError::Answer)?;
@@ -166,7 +167,7 @@ impl Transfer<'_> {
     }
 
     fn request(&self) -> Request<Empty<Bytes>> {
-        let mut request = request(self.url);
+        let mut request = request(self.url, Empty::new());
         if let Some(((etag, _), part)) = self.body.as_ref().zip(self.part.as_ref()) {
             let headers = request.headers_mut();
             headers.insert(IF_RANGE, etag.clone());
@@ -229,8 +230,26 @@ impl Told {
     }
 }
 
-fn request(url: &DrainUrl) -> Request<Empty<Bytes>> {
-    let mut request = Request::new(Empty::new());
+/// A connection and the task that drives it; it ends with the latter.
+pub(super) async fn connect<B>(
+    url: &DrainUrl,
+) -> Result<(http1::SendRequest<B>, JoinSet<hyper::Result<()>>), FetchError>
+where
+    B: Body + Send + 'static,
+    B::Data: Send,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let stream = TcpStream::connect(url.endpoint()).await.map_err(FetchError::Connect)?;
+    let handshake = http1::Builder::new().max_buf_size(PIECE).handshake(TokioIo::new(stream)).await;
+    let (sender, connection) = handshake.map_err(FetchError::Answer)?;
+    let mut driver = JoinSet::new();
+    driver.spawn(connection);
+    Ok((sender, driver))
+}
+
+/// A request of the endpoint with this body.
+pub(super) fn request<B>(url: &DrainUrl, body: B) -> Request<B> {
+    let mut request = Request::new(body);
     // Both come out of a URL that was parsed, so that neither is ever refused.
     *request.uri_mut() = url.target().parse().unwrap_or_default();
     let headers = request.headers_mut();

@@ -38,7 +38,15 @@ pub enum BadUrl {
 }
 
 impl DrainUrl {
-    /// The same with a bearer token (RFC 6750) instead of name and password.
+    /// Another path, with or without a query, of the same server below the same prefix.
+    #[must_use]
+    pub fn below(&self, path: &str) -> DrainUrl {
+        let prefix = self.target.trim_end_matches('/');
+        let slash = if path.starts_with('/') { "" } else { "/" };
+        DrainUrl { target: format!("{prefix}{slash}{path}"), ..self.clone() }
+    }
+
+    /// The same with a bearer token (RFC 6750), which is never shown, instead of name and password.
     ///
     /// # Errors
     /// [`BadUrl::Token`]: it cannot stand in a header.
