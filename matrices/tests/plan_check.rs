@@ -350,6 +350,16 @@ fn every_template_can_be_run_and_only_the_fields_own_is_warned_of() {
 }
 
 #[test]
+fn each_step_of_a_ladder_has_its_share_of_the_error() {
+    let text = Template::find("ladder").unwrap().text;
+    assert!(checked(text).runnable(), "six arms decide at a third of 5 %");
+    let found = checked(&text.replace("alpha = \"0.05\"\n\n[design]", "alpha = \"0.01\"\n\n[design]"));
+    assert_eq!(codes(&found, Severity::Error), ["pairs-no-bound"], "{:?}", found.remarks);
+    let unreachable = text.replace("min_trials = 30000", "min_trials = 130000");
+    assert_eq!(codes(&checked(&unreachable), Severity::Error), ["trials-unreachable"], "129,600 a step");
+}
+
+#[test]
 fn a_template_takes_other_values_and_changes_nothing_else() {
     let template = Template::find("profiler").unwrap();
     assert_eq!(template.with(&[]), template.text);
