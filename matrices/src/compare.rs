@@ -150,7 +150,8 @@ fn rounded(value: i128, by: i128) -> i128 {
     size * value.signum()
 }
 
-fn thousands(value: u128) -> String {
+/// Digits with commas between thousands.
+pub fn thousands(value: u128) -> String {
     let digits = value.to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3);
     for (i, digit) in digits.chars().enumerate() {

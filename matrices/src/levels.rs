@@ -69,7 +69,8 @@ impl Layout {
     /// Name of an attempt, such as `b01-p1-raw-a1`; `s2-b01-p1-raw-a1` from the second stratum on.
     pub fn arm_name(&self, arm: &Arm) -> String {
         let place = &arm.place;
-        let stratum = if place.stratum == 0 { String::new() } else { format!("s{}-", place.stratum + 1) };
+        let stratum =
+            if place.stratum == 0 { String::new() } else { format!("s{}-", place.stratum.saturating_add(1)) };
         let treatment = self.treatment(place.treatment);
         format!("{stratum}b{:02}-p{}-{treatment}-a{}", place.block, place.position, place.attempt)
     }

@@ -5,14 +5,25 @@
 
 pub mod arm;
 pub mod calibrate;
+pub mod clock;
 pub mod compare;
+pub mod correlate;
+pub mod digest;
 pub mod gate;
+#[cfg(test)]
+mod golden;
+pub mod invalid;
+pub mod journal;
 pub mod levels;
+pub mod manifest;
 pub mod metrics;
 pub mod number;
 pub mod order;
 pub mod plan;
 pub mod power;
+pub mod resume;
+pub mod runner;
+pub mod simulated;
 pub mod stats;
 pub mod units;
 pub mod validity;

@@ -39,7 +39,7 @@ pub fn measured(plan: &Plan, arm: &Arm) -> Vec<&'static str> {
         (m.generation[0] != m.generation[1] || m.boot[0] != m.boot[1], "device_restarted"),
         (m.clock_drift_ns.unsigned_abs() > plan.validity.clock_step_ns, "clock_unstable"),
         (m.wrapped, "ring_wrapped"),
-        (m.torn_frames > 0 && m.torn_frames * TORN_OF >= m.frames.len() as u64, "torn_frames"),
+        (m.torn_frames > 0 && m.torn_frames.saturating_mul(TORN_OF) >= m.frames.len() as u64, "torn_frames"),
         (drains_failed(m), "drain_failed"),
         (drains_missing(plan, m), "too_few_drains"),
         (m.streams.iter().any(|stream| stream.foreign > 0), "foreign_source"),
@@ -51,7 +51,7 @@ pub fn measured(plan: &Plan, arm: &Arm) -> Vec<&'static str> {
 }
 
 fn bench(plan: &Plan, m: &Measured) -> [(bool, &'static str); 5] {
-    let lost = m.health.lost + m.streams.iter().map(|stream| stream.owners.observer).sum::<u64>();
+    let lost = m.health.lost.max(m.streams.iter().map(|stream| stream.owners.observer).max().unwrap_or(0));
     let step = |ns: &i64| ns.unsigned_abs() > plan.validity.clock_step_ns;
     [
         (lost > 0, "observer_lost"),
@@ -82,9 +82,9 @@ fn fps_changed(plan: &Plan, m: &Measured) -> bool {
     m.streams.iter().any(|stream| {
         let span_ns = u128::try_from(stream.last_ns.saturating_sub(stream.first_ns)).unwrap_or(0);
         let steps = u128::from(stream.frames.saturating_sub(1)) * 1_000_000_000;
-        let off = steps.abs_diff(wanted * span_ns) * 1_000_000;
+        let off = steps.abs_diff(wanted * span_ns).saturating_mul(1_000_000);
         let judged = stream.lost == 0 && steps > 0 && span_ns > 0;
-        judged && off > wanted * span_ns * u128::from(plan.validity.fps_tolerance_ppm)
+        judged && off > (wanted * span_ns).saturating_mul(plan.validity.fps_tolerance_ppm.into())
     })
 }
 

@@ -43,6 +43,13 @@ impl Safe<PrettyFormatter<'_>> {
     }
 }
 
+impl Safe<CompactFormatter> {
+    /// On one line; fractions as in [`Safe::shortest`].
+    pub(crate) fn shortest_line() -> Self {
+        Safe { inner: CompactFormatter, decimals: None }
+    }
+}
+
 impl<F: Formatter> Formatter for Safe<F> {
     fn write_f64<W: ?Sized + Write>(&mut self, writer: &mut W, value: f64) -> io::Result<()> {
         match self.decimals {

@@ -18,7 +18,8 @@ pub struct Section {
     pub rows: Vec<Vec<String>>,
 }
 
-const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:75rem;padding:0 1rem;\
+/// The look of every page.
+pub(crate) const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:75rem;padding:0 1rem;\
 color:#1b1b1b;background:#fff}table{border-collapse:collapse;margin:.5rem 0 1.5rem;font-size:14px}\
 th,td{border-bottom:1px solid #ccc;padding:.25rem .7rem;text-align:left;vertical-align:top}\
 td.n{text-align:right;font-variant-numeric:tabular-nums}.scroll{overflow-x:auto}h1 small{font-weight:400}\

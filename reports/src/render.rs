@@ -17,10 +17,14 @@ pub enum Format {
     Csv,
     /// Markdown tables.
     Markdown,
+    /// JUnit XML, one test case a gate; of matrices only.
+    Junit,
+    /// A self-contained page; of matrices only.
+    Html,
 }
 
 impl Format {
-    /// Every format, in the order of the help text.
+    /// The formats of a summary, in the order of the help text.
     pub const ALL: [Format; 5] = [Format::Table, Format::Json, Format::Jsonl, Format::Csv, Format::Markdown];
 
     /// The name on the command line.
@@ -31,10 +35,17 @@ impl Format {
             Format::Jsonl => "jsonl",
             Format::Csv => "csv",
             Format::Markdown => "markdown",
+            Format::Junit => "junit",
+            Format::Html => "html",
         }
     }
 
-    /// The format with this name.
+    /// The error of a record that is not written in this format.
+    pub(crate) fn missing(self, record: &str) -> RenderError {
+        RenderError::Encode(format!("{record} has no {}", self.name()))
+    }
+
+    /// The format of a summary with this name.
     pub fn from_name(name: &str) -> Option<Format> {
         Format::ALL.into_iter().find(|f| f.name() == name)
     }
@@ -68,7 +79,7 @@ impl fmt::Display for RenderError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             RenderError::Write(error) => write!(f, "{error}"),
-            RenderError::Encode(text) => write!(f, "cannot encode the summary: {text}"),
+            RenderError::Encode(text) => write!(f, "cannot encode the record: {text}"),
         }
     }
 }
@@ -102,7 +113,7 @@ impl From<::csv::Error> for RenderError {
 /// Writes the summary in a format; the octets depend on the arguments alone.
 ///
 /// # Errors
-/// [`RenderError::Write`] when the writer fails.
+/// [`RenderError::Write`] when the writer fails, [`RenderError::Encode`] for a format that a summary has not.
 pub fn render(
     summary: &Summary,
     format: Format,
@@ -115,5 +126,6 @@ pub fn render(
         Format::Jsonl => crate::jsonl::write(summary, out),
         Format::Csv => crate::csv::write(summary, out),
         Format::Markdown => crate::markdown::write(summary, out).map_err(RenderError::from),
+        Format::Junit | Format::Html => Err(format.missing("a summary")),
     }
 }

@@ -75,7 +75,8 @@ fn observer(s: &Summary, width: usize, out: &mut dyn Write) -> io::Result<()> {
     line(out, width, "observer", &text)
 }
 
-fn line(out: &mut dyn Write, width: usize, label: &str, text: &str) -> io::Result<()> {
+/// A label and its text, wrapped under itself.
+pub(crate) fn line(out: &mut dyn Write, width: usize, label: &str, text: &str) -> io::Result<()> {
     for (n, part) in wrap(text, width.saturating_sub(11)).iter().enumerate() {
         writeln!(out, "{:<9}  {part}", if n == 0 { label } else { "" })?;
     }
@@ -298,7 +299,8 @@ fn severity_word(severity: &str, style: Style) -> String {
     }
 }
 
-fn paint(word: &str, color: &str, style: Style) -> String {
+/// The word, in an ANSI colour if the style has colours.
+pub(crate) fn paint(word: &str, color: &str, style: Style) -> String {
     if style.color { format!("\x1b[1;{color}m{word}\x1b[0m") } else { word.to_owned() }
 }
 

@@ -85,7 +85,7 @@ impl Bench<'_, '_> {
         let values: Vec<f64> = found.iter().map(|(_, value)| *value).collect();
         let point = median(&values);
         let ruling = self.rule.decide(&values, point);
-        let severe = series::severe(&[&values]);
+        let severe = series::severe(&values);
         let kept: Vec<f64> = values.iter().copied().filter(|value| !severe(*value)).collect();
         let sensitivity = self.without(&values, &kept, median(&kept));
         let over = values.iter().filter(|value| self.rule.beyond(**value)).count();
@@ -116,12 +116,11 @@ impl Bench<'_, '_> {
         (row.median_baseline, row.median_treatment) =
             (median(&bases).map(Number), median(&treats).map(Number));
         row.point = point.map(Number);
-        set_over(&mut row, self.over(&bases, &treats), treats.len());
-        let tests = [series::severe(&[&bases]), series::severe(&[&treats])];
-        let kept: Vec<Found> =
-            found.iter().filter(|one| !tests[0](one.baseline) && !tests[1](one.treatment)).copied().collect();
-        row.without_severe_outliers =
-            self.without(&differences, &values(&kept, |one| one.difference), self.point(&kept));
+        if let Some(centred) = self.centred(&found) {
+            let over = centred[1].iter().filter(|value| self.rule.beyond(**value)).count();
+            set_over(&mut row, over, found.len());
+            row.without_severe_outliers = self.sensitivity(&found, &centred);
+        }
         (row, self.rule.reach(&ruling.estimate))
     }
 
@@ -136,21 +135,37 @@ impl Bench<'_, '_> {
         })
     }
 
-    /// Difference of the medians of arms.
-    fn point(&self, found: &[Found]) -> Option<f64> {
-        let (base, treat) =
-            (median(&values(found, |one| one.baseline))?, median(&values(found, |one| one.treatment))?);
-        self.scale.difference(Reading::Value(treat), Reading::Value(base))
+    /// Baseline and treatment values from the median of their stratum's baseline arms: strata differ, and what they
+    /// differ by is no effect.
+    fn centred(&self, found: &[Found]) -> Option<[Vec<f64>; 2]> {
+        let mut strata: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+        for one in found {
+            strata.entry(one.stratum).or_default().push(one.baseline);
+        }
+        let from = |one: &Found, value: f64| {
+            let centre = median(&strata[&one.stratum])?;
+            self.scale.difference(Reading::Value(value), Reading::Value(centre))
+        };
+        let bases = found.iter().map(|one| from(one, one.baseline)).collect::<Option<_>>()?;
+        Some([bases, found.iter().map(|one| from(one, one.treatment)).collect::<Option<_>>()?])
     }
 
-    /// Treatment arms beyond the baseline's median and the margin.
-    fn over(&self, bases: &[f64], treats: &[f64]) -> usize {
-        let Some(base) = median(bases) else { return 0 };
-        let over = |value: &&f64| {
-            let difference = self.scale.difference(Reading::Value(**value), Reading::Value(base));
-            difference.is_some_and(|difference| self.rule.beyond(difference))
-        };
-        treats.iter().filter(over).count()
+    /// Difference of the medians of arms; over several strata, of the arms as they differ from their stratum's baseline.
+    fn point(&self, found: &[Found]) -> Option<f64> {
+        let [bases, treats] = self.centred(found)?;
+        Some(median(&treats)? - median(&bases)?)
+    }
+
+    /// What the rule would say without pairs of which an arm is a severe outlier.
+    fn sensitivity(&self, found: &[Found], [bases, treats]: &[Vec<f64>; 2]) -> Option<String> {
+        let tests = [series::severe(bases), series::severe(treats)];
+        let arms = found.iter().zip(bases.iter().zip(treats));
+        let kept: Vec<Found> = arms
+            .filter(|(_, (base, treat))| !tests[0](**base) && !tests[1](**treat))
+            .map(|(one, _)| *one)
+            .collect();
+        let differences = |found: &[Found]| values(found, |one| one.difference);
+        self.without(&differences(found), &differences(&kept), self.point(&kept))
     }
 
     fn row(

@@ -131,7 +131,7 @@ impl Rule {
 pub fn alpha_ppm(gate: &Gate, design: &Design) -> u64 {
     match design.looks.len() as u64 {
         0 | 1 => gate.alpha_ppm,
-        2 => gate.alpha_ppm * 6 / 10,
+        2 => gate.alpha_ppm.saturating_mul(6) / 10,
         looks => gate.alpha_ppm / looks,
     }
 }

@@ -89,16 +89,17 @@ pub fn trend(stratum: &str, residuals: &[f64], margin: f64) -> Option<DriftRow> 
     })
 }
 
-/// Arms outside the fences of their treatment.
+/// Arms outside the fences of their stratum and treatment.
 pub(super) fn outliers(layout: &Layout, all: &Series<'_>) -> Vec<OutlierRow> {
     let mut rows = Vec::new();
     for (stream, arms) in &all.by_stream {
-        let mut groups: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+        let group = |arm: &Arm| (arm.place.stratum, arm.place.treatment);
+        let mut groups: BTreeMap<(u32, u32), Vec<f64>> = BTreeMap::new();
         for (arm, reading) in arms.values() {
-            groups.entry(arm.place.treatment).or_default().push(reading.value());
+            groups.entry(group(arm)).or_default().push(reading.value());
         }
         for (arm, reading) in arms.values() {
-            let Some(fences) = fenced(&groups[&arm.place.treatment]) else { continue };
+            let Some(fences) = fenced(&groups[&group(arm)]) else { continue };
             let value = reading.value();
             let (mild, severe) = (fences.mild(value), fences.severe(value));
             if mild || severe {
@@ -115,7 +116,7 @@ fn fenced(values: &[f64]) -> Option<Fences> {
 }
 
 /// A test for severe outliers of these values.
-pub(super) fn severe(values: &[&[f64]]) -> impl Fn(f64) -> bool + use<> {
-    let fences: Vec<Fences> = values.iter().filter_map(|values| fenced(values)).collect();
-    move |value| fences.iter().any(|fences| fences.severe(value))
+pub(super) fn severe(values: &[f64]) -> impl Fn(f64) -> bool + use<> {
+    let fences = fenced(values);
+    move |value| fences.is_some_and(|fences| fences.severe(value))
 }

@@ -53,8 +53,9 @@ fn events(counted: &Counted<'_>, gate: &Gate, event: Event, judged: &mut Judged)
         let one = count(event, counted.plan, arm);
         sum += one;
         judged.values.push((arm.place.clone(), gate.metric.clone(), Number(one.events as f64)));
-        if one.events + one.ambiguous > 0 {
-            by_arm.insert(counted.layout.arm_name(arm), one.events + one.ambiguous);
+        let seen = one.events.saturating_add(one.ambiguous);
+        if seen > 0 {
+            by_arm.insert(counted.layout.arm_name(arm), seen);
         }
     }
     (sum, by_arm, Vec::new())

@@ -22,22 +22,22 @@ pub struct Count {
 
 impl AddAssign for Count {
     fn add_assign(&mut self, other: Count) {
-        self.events += other.events;
-        self.episodes += other.episodes;
-        self.ambiguous += other.ambiguous;
-        self.trials += other.trials;
+        self.events = self.events.saturating_add(other.events);
+        self.episodes = self.episodes.saturating_add(other.episodes);
+        self.ambiguous = self.ambiguous.saturating_add(other.ambiguous);
+        self.trials = self.trials.saturating_add(other.trials);
     }
 }
 
 impl Owners {
     /// Missing that are the device's or the wire's, known or not which.
     pub fn of_the_device(&self) -> u64 {
-        self.sender + self.wire + self.upstream
+        self.sender.saturating_add(self.wire).saturating_add(self.upstream)
     }
 
     /// All of them.
     pub fn all(&self) -> u64 {
-        self.of_the_device() + self.observer + self.ambiguous
+        self.of_the_device().saturating_add(self.observer).saturating_add(self.ambiguous)
     }
 }
 
@@ -84,7 +84,7 @@ fn misses(plan: &Plan, arm: &Arm) -> Count {
         before = miss;
     }
     if measured.misses > sum.events {
-        sum.episodes += measured.misses - sum.events;
+        sum.episodes = sum.episodes.saturating_add(measured.misses - sum.events);
         sum.events = measured.misses;
     }
     sum
@@ -94,9 +94,13 @@ fn misses(plan: &Plan, arm: &Arm) -> Count {
 fn lost(arm: &Arm) -> Count {
     let mut sum = Count::default();
     for stream in &arm.measured.streams {
-        sum.events += stream.owners.of_the_device();
-        sum.ambiguous += stream.owners.ambiguous + stream.lost.saturating_sub(stream.owners.all());
-        sum.trials += stream.datagrams + stream.lost;
+        let open = stream.lost.saturating_sub(stream.owners.all());
+        sum += Count {
+            events: stream.owners.of_the_device(),
+            episodes: 0,
+            ambiguous: stream.owners.ambiguous.saturating_add(open),
+            trials: stream.datagrams.saturating_add(stream.lost),
+        };
     }
     let bursts =
         arm.measured.episodes.iter().filter(|episode| episode.owners.of_the_device() > 0).count() as u64;

@@ -34,7 +34,8 @@ pub fn payload(baseline: &[&Arm], treatment: &[&Arm]) -> Payloads {
             }
             for (index, arm) in treatment.iter().enumerate().filter(|(_, arm)| arm.place.stratum == stratum) {
                 let count = against(&shown[0], arm, id);
-                *found.by_arm.entry(index).or_default() += count.events;
+                let events: &mut u64 = found.by_arm.entry(index).or_default();
+                *events = events.saturating_add(count.events);
                 found.count += count;
             }
         }
@@ -60,9 +61,10 @@ fn against(shown: &Shown<'_>, arm: &Arm, id: &str) -> Count {
         return Count::default();
     };
     let foreign = stream.payload.iter().filter(|(digest, _)| !shown.contains(digest.as_str()));
-    let (strange, kinds) = foreign.fold((0, 0), |(sum, kinds), (_, frames)| (sum + frames, kinds + 1));
+    let (strange, kinds) =
+        foreign.fold((0_u64, 0), |(sum, kinds), (_, frames)| (sum.saturating_add(*frames), kinds + 1));
     let absent = shown.iter().filter(|digest| !stream.payload.contains_key(**digest)).count() as u64;
     let absent = if stream.lost == 0 { absent } else { 0 };
-    let trials = stream.payload.values().sum::<u64>() + absent;
-    Count { events: strange + absent, episodes: kinds + absent, ambiguous: 0, trials }
+    let trials = stream.payload.values().fold(absent, |sum, frames| sum.saturating_add(*frames));
+    Count { events: strange.saturating_add(absent), episodes: kinds + absent, ambiguous: 0, trials }
 }

@@ -3,7 +3,7 @@
 use super::{Event, Metric, Quantile, count, in_drains, shams, window_frames};
 use crate::arm::{Arm, FrameSpan, WireStream};
 use crate::plan::Plan;
-use crate::stats::at;
+use crate::stats::rank;
 
 /// One value of one arm.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,8 +49,8 @@ fn rate_ppm(treatment: Reading, baseline: Reading) -> Option<f64> {
     else {
         return None;
     };
-    let (high, low) = (i128::from(ts) * i128::from(bt), i128::from(bs) * i128::from(tt));
-    (low > 0).then(|| ((high - low) * 1_000_000) as f64 / low as f64)
+    let (high, low) = (i128::from(ts).checked_mul(bt.into())?, i128::from(bs).checked_mul(tt.into())?);
+    (low > 0).then_some((high - low).checked_mul(1_000_000)? as f64 / low as f64)
 }
 
 /// The values of a metric in an arm, by stream where it has streams. The partner is the arm it is compared with, whose
@@ -112,6 +112,6 @@ fn length(frame: &FrameSpan) -> u64 {
 
 fn quantile(values: impl Iterator<Item = u64>, q: Quantile) -> Option<f64> {
     let mut values: Vec<u64> = values.collect();
-    values.sort_unstable();
-    at(&values, q.percent(), 100).map(|value| value as f64)
+    let index = usize::try_from(rank(values.len() as u64, q.percent(), 100)).ok()?.checked_sub(1)?;
+    Some(*values.select_nth_unstable(index).1 as f64)
 }

@@ -31,6 +31,9 @@ fn ln_inverse_beta(a: f64, b: f64) -> f64 {
     grown + correction(a + b) - correction(b) - ln_gamma(a)
 }
 
+/// Terms that are added at most: all that count up to 3e7 events, so that no count of events takes long.
+const TERMS: u64 = 50_000;
+
 /// P(X = k) of n trials with chance p, 0 < p < 1.
 fn term(k: f64, n: f64, p: f64) -> f64 {
     let ln_choose = ln_inverse_beta(k + 1.0, n - k + 1.0) - (n + 1.0).ln();
@@ -55,7 +58,7 @@ pub(super) fn tail(events: u64, n: u64, p: f64) -> f64 {
 /// A term and those behind it, each by its ratio to the one before, until they no longer count.
 fn outwards(first: f64, steps: u64, ratio: impl Fn(f64) -> f64) -> f64 {
     let (mut sum, mut term) = (first, first);
-    for i in 0..steps {
+    for i in 0..steps.min(TERMS) {
         term *= ratio(i as f64);
         sum += term;
         if term < sum * 1e-18 {

@@ -15,7 +15,7 @@ impl From<&Owners> for OwnerRow {
             sender: owners.sender,
             wire: owners.wire,
             observer: owners.observer,
-            unknown: owners.upstream + owners.ambiguous,
+            unknown: owners.upstream.saturating_add(owners.ambiguous),
             upstream: owners.upstream,
             ambiguous: owners.ambiguous,
         }
@@ -24,13 +24,13 @@ impl From<&Owners> for OwnerRow {
 
 impl OwnerRow {
     fn add(&mut self, other: OwnerRow) {
-        self.lost += other.lost;
-        self.sender += other.sender;
-        self.wire += other.wire;
-        self.observer += other.observer;
-        self.unknown += other.unknown;
-        self.upstream += other.upstream;
-        self.ambiguous += other.ambiguous;
+        self.lost = self.lost.saturating_add(other.lost);
+        self.sender = self.sender.saturating_add(other.sender);
+        self.wire = self.wire.saturating_add(other.wire);
+        self.observer = self.observer.saturating_add(other.observer);
+        self.unknown = self.unknown.saturating_add(other.unknown);
+        self.upstream = self.upstream.saturating_add(other.upstream);
+        self.ambiguous = self.ambiguous.saturating_add(other.ambiguous);
     }
 }
 

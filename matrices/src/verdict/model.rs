@@ -190,7 +190,7 @@ pub struct GateResult {
     pub margin: Option<Number>,
     /// One-sided error that was used, ppm.
     pub alpha_ppm: u64,
-    /// Treatment minus baseline as the difference of medians; of the deciding comparison.
+    /// Treatment minus baseline as the difference of medians of arms; of the deciding comparison.
     pub point: Option<Number>,
     /// Hodges-Lehmann estimate.
     pub hl: Option<Number>,
@@ -233,7 +233,7 @@ pub struct Comparison {
     pub median_baseline: Option<Number>,
     /// Median of the treatment's arms.
     pub median_treatment: Option<Number>,
-    /// Difference of the medians.
+    /// Difference of the medians; over several strata, of the arms as they differ from their stratum's baseline.
     pub point: Option<Number>,
     /// Hodges-Lehmann estimate.
     pub hl: Option<Number>,

@@ -82,7 +82,7 @@ pub(super) fn findings(verdict: &Verdict) -> Vec<String> {
 
 /// A loss of the device in an arm that does not count is never lost.
 fn not_counted(row: &OwnerRow) -> Option<String> {
-    let device = row.sender + row.wire + row.upstream;
+    let device = row.sender.saturating_add(row.wire).saturating_add(row.upstream);
     (device > 0).then(|| {
         format!(
             "{device} datagrams were lost before the bench in arms that do not count; no gate judges them"

@@ -8,6 +8,8 @@
     reason = "helpers of tests; not every test uses all"
 )]
 
+pub mod noise;
+
 use std::collections::BTreeMap;
 use wireproof_matrices::arm::{Arm, ArmDrain, ArmState, FrameSpan, Measured, Place, Span, WireStream};
 use wireproof_matrices::plan::{

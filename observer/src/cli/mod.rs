@@ -16,6 +16,7 @@ mod generate;
 mod learn;
 mod live_view;
 mod matrix;
+mod memory;
 mod observe;
 mod output;
 mod quantity;

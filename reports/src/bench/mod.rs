@@ -134,7 +134,7 @@ impl Bench {
             Format::Json => json::write(self, out),
             Format::Csv => csv::write(self, out),
             Format::Markdown => Ok(markdown::write(self, out)?),
-            Format::Jsonl => Err(RenderError::Encode("a bench has no JSON lines".to_owned())),
+            Format::Jsonl | Format::Junit | Format::Html => Err(format.missing("a bench")),
         }
     }
 

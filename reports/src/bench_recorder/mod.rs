@@ -163,7 +163,7 @@ impl RecorderBench {
             Format::Json => render::json(self, out),
             Format::Csv => render::csv(self, out),
             Format::Markdown => Ok(render::markdown(self, out)?),
-            Format::Jsonl => Err(RenderError::Encode("a bench has no JSON lines".to_owned())),
+            Format::Jsonl | Format::Junit | Format::Html => Err(format.missing("a bench")),
         }
     }
 

@@ -31,6 +31,16 @@ pub(super) enum MatrixVerb {
     Freeze(FreezeArgs),
     /// Print which arm is run when
     Order(OrderArgs),
+    /// Run a plan against its device and judge it
+    Run(super::run::RunArgs),
+    /// Go on with a run that was cut
+    Resume(super::run::ResumeArgs),
+    /// Put back what a cut run left changed on its device
+    Restore(super::run::RestoreArgs),
+    /// Judge a bundle again, or try what other margins would say
+    Judge(super::judge::JudgeArgs),
+    /// Check a bundle without the device: hashes, chain, order, and every figure from the raw record
+    Verify(super::judge::VerifyArgs),
 }
 
 #[derive(Debug, Args)]

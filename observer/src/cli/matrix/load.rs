@@ -16,14 +16,18 @@ pub(super) struct Loaded {
 
 /// Reads a plan or a lock.
 pub(super) fn load(path: &Path) -> Result<Loaded, Failure> {
+    of(path, &text(path)?)
+}
+
+/// The plan or lock of a text that was read from a file.
+pub(super) fn of(path: &Path, text: &str) -> Result<Loaded, Failure> {
     let name = path.display();
-    let text = text(path)?;
-    if Lock::meant(&text) {
+    if Lock::meant(text) {
         let refused = |error: LockError| Failure::Said { code: INTEGRITY, text: format!("{name}: {error}") };
-        return Ok(Loaded { lock: Lock::read(&text).map_err(refused)?, frozen: true });
+        return Ok(Loaded { lock: Lock::read(text).map_err(refused)?, frozen: true });
     }
     let refused = |error: LockError| Failure::usage(&name.to_string(), &error.to_string());
-    Ok(Loaded { lock: Lock::freeze(&text).map_err(refused)?, frozen: false })
+    Ok(Loaded { lock: Lock::freeze(text).map_err(refused)?, frozen: false })
 }
 
 /// The text of a file, or of standard input for `-`.
