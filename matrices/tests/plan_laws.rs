@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use wireproof_matrices::order::order;
 use wireproof_matrices::plan::canonical::{canonical, plan_sha256};
 use wireproof_matrices::plan::check::check;
-use wireproof_matrices::plan::{Lock, LockError, MOST_TEXT, Plan, Role, shape};
+use wireproof_matrices::plan::{Keep, Ladder, Lock, LockError, MOST_TEXT, Plan, Role, shape};
 
 const EXAMPLE: &str = include_str!("golden/plan_example.toml");
 
@@ -57,6 +57,41 @@ fn a_change_of_any_field_changes_the_hash_and_breaks_the_lock() {
 }
 
 #[test]
+fn what_a_plan_leaves_out_is_hashed_when_it_is_said() {
+    type Change = fn(&mut Plan);
+    let changes: [Change; 12] = [
+        |plan| plan.target.auth = Some("TOKEN".to_owned()),
+        |plan| plan.design.looks = vec![10],
+        |plan| plan.drain = None,
+        |plan| {
+            drop(plan.drain.as_mut().unwrap().paths.insert("chrome".to_owned(), "/v1/trace.json".to_owned()))
+        },
+        |plan| plan.drain.as_mut().unwrap().keep = Keep::All,
+        |plan| plan.toggle[1].set.shell = true,
+        |plan| drop(plan.toggle[0].set.words.insert("on".to_owned(), "1".to_owned())),
+        |plan| plan.toggle[0].effect = None,
+        |plan| drop(plan.gate[0].selector.insert("profiler".to_owned(), "on".to_owned())),
+        |plan| plan.gate[0].on_fail = Some("stop".to_owned()),
+        |plan| plan.validity.max_loop_gap_ns = Some(1),
+        |plan| {
+            plan.ladder = Some(Ladder { factor: "preview".to_owned(), arms_per_step: 6, alpha_ppm: 50_000 })
+        },
+    ];
+    let mut hashes = vec![example().sha256().unwrap()];
+    for change in changes {
+        let mut plan = example();
+        change(&mut plan);
+        let back: Plan = serde_json::from_str(&plan.canonical().unwrap()).unwrap();
+        assert_eq!(back, plan, "read back");
+        hashes.push(plan.sha256().unwrap());
+    }
+    let all = hashes.len();
+    hashes.sort_unstable();
+    hashes.dedup();
+    assert_eq!(hashes.len(), all, "each change has a hash of its own");
+}
+
+#[test]
 fn a_lock_gives_its_plan_back_and_is_the_same_each_time() {
     let lock = Lock::freeze(EXAMPLE).unwrap();
     let text = lock.text().unwrap();
@@ -95,6 +130,22 @@ fn a_lock_with_good_hashes_and_a_bad_plan_is_refused_too() {
         plan["factor"][0]["levels"] = json!((0..5000).map(|n| n.to_string()).collect::<Vec<_>>())
     });
     assert!(Lock::read(&many).is_err());
+    for (pointer, value, words) in [
+        ("/gate/0/kind", json!("zero"), "[gate p95] kind"),
+        ("/gate/0/margin_ns", Value::Null, "keys this version does not know"),
+        ("/gate/4/min_trials", json!(0), "[gate lost] min_trials"),
+        ("/toggle/0/retries", json!(4_000_000_000u32), "[toggle profiler] retries"),
+        ("/toggle/0/verify/read/http", json!("POST"), "[toggle profiler.verify]"),
+        ("/toggle/0/set/argv", json!(["rm"]), "[toggle profiler.set]"),
+        ("/drain/expect_bytes", json!(u64::MAX), "[drain] expect_bytes"),
+        ("/stream/0/seq_modulus", json!(0), "[stream big] seq_modulus"),
+        ("/target/base_url", json!("file:///etc"), "[target] base_url"),
+    ] {
+        let (parent, key) = pointer.rsplit_once('/').unwrap();
+        let text = forged(|plan| plan.pointer_mut(parent).unwrap()[key] = value);
+        let said = Lock::read(&text).unwrap_err().to_string();
+        assert!(said.contains(words), "{pointer}: {said}");
+    }
     let gates = Lock::freeze(EXAMPLE).unwrap().text().unwrap();
     let mut value: Value = serde_json::from_str(&gates).unwrap();
     value["gates_sha256"] = json!("0".repeat(64));

@@ -149,7 +149,8 @@ impl One<'_> {
             return;
         }
         // The smallest possible error of n signed ranks is 2^-n.
-        let bound = (1..=63u32).find(|n| u128::from(gate.alpha_ppm) << n >= 1_000_000).unwrap_or(63);
+        let alpha = self.alpha_ppm();
+        let bound = (1..=63u32).find(|n| u128::from(alpha) << n >= 1_000_000).unwrap_or(63);
         if self.decides() && blocks < gate.min_pairs {
             let text = format!(
                 "needs {} pairs, {blocks} blocks give {blocks}: add blocks, or class = \"diagnostic\"",
@@ -157,7 +158,7 @@ impl One<'_> {
             );
             remarks.error("blocks-few", &self.table, text);
         } else if self.decides() && blocks < bound {
-            let alpha = ratio_text(gate.alpha_ppm);
+            let alpha = ratio_text(alpha);
             let text = format!("no {blocks} pairs can decide at {alpha}, {bound} can: add blocks");
             remarks.error("pairs-no-bound", &self.table, text);
         } else if self.decides() && gate.min_pairs < ADVISED_PAIRS {
@@ -191,6 +192,12 @@ impl One<'_> {
             );
             remarks.warning("p99-few-frames", &self.table, text);
         }
+    }
+
+    /// The error it may make: in a ladder no more than an equal share of each step.
+    fn alpha_ppm(&self) -> u64 {
+        let share = self.plan.ladder.as_ref().map(|ladder| ladder.alpha_ppm / self.steps());
+        share.unwrap_or(u64::MAX).min(self.gate.alpha_ppm)
     }
 
     /// Steps of a ladder, each of which is judged by itself; 1 without.
