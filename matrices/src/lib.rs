@@ -4,18 +4,24 @@
 //! own ChaCha8 keystream, no `rand` shuffle, because those are not stable across versions.
 
 pub mod arm;
+pub mod calibrate;
+pub mod compare;
 pub mod digest;
+pub mod gate;
 #[cfg(test)]
 mod golden;
-pub mod invalid;
 pub mod journal;
+pub mod levels;
 pub mod manifest;
+pub mod metrics;
 pub mod number;
 pub mod order;
 pub mod plan;
+pub mod power;
 pub mod resume;
 pub mod runner;
 pub mod simulated;
 pub mod stats;
 pub mod units;
+pub mod validity;
 pub mod verdict;
