@@ -11,6 +11,7 @@ pub mod gate;
 #[cfg(test)]
 mod golden;
 pub mod journal;
+pub mod ladder;
 pub mod levels;
 pub mod manifest;
 pub mod metrics;

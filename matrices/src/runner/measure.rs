@@ -215,6 +215,9 @@ impl Runner {
         if !run.reasons.is_empty() {
             arm.state = ArmState::Invalid { reasons: run.reasons.clone() };
         }
+        if self.plan.ladder.is_some() && run.reasons.is_empty() {
+            self.climb.take(arm.clone());
+        }
         self.rejoin = arm.notes.iter().any(|note| note.starts_with("membership?"));
         self.arm = Some(run);
         Some(arm)
