@@ -22,6 +22,7 @@ pub mod power;
 pub mod resume;
 pub mod runner;
 pub mod simulated;
+pub mod soak;
 pub mod stats;
 pub mod units;
 pub mod validity;
