@@ -1,6 +1,7 @@
 //! The runner as a whole, in simulated time: a healthy run, cuts at every record, and whatever else may come in.
 //!
 //! It never waits.
+#![allow(clippy::expect_used, clippy::panic, reason = "helpers of tests")]
 
 mod simulation;
 
@@ -14,7 +15,7 @@ use wireproof_matrices::resume::Progress;
 use wireproof_matrices::runner::io::{
     Answer, Command, Exit, Failure, Fault as Broken, Input, Outcome, Ticket,
 };
-use wireproof_matrices::runner::{Runner, Schedule, State};
+use wireproof_matrices::runner::{Left, Runner, Schedule, State};
 use wireproof_matrices::simulated::{Bench, Fault};
 use wireproof_protocols::Timestamp;
 
@@ -194,6 +195,58 @@ fn a_run_is_not_resumed_after_the_device_restarted_but_what_was_touched_is_put_b
     assert!(resumed.is_restored());
 }
 
+#[test]
+fn a_signal_at_any_moment_ends_restored_and_begins_nothing_more() {
+    let plan = varied(1);
+    let whole = run(&plan, &[]);
+    for ms in (0..whole.ended.0 / MS).step_by(491) {
+        let at = Timestamp(ms * MS);
+        for signals in 1..=3 {
+            let inputs: Vec<_> = (0..signals).map(|n| (at.plus(n * 7 * MS), Input::Signal)).collect();
+            let run = run_with(&plan, &[], &inputs);
+            let told = run.exit.code == Some(4) && run.why().contains("wireproof matrix restore evidence/x");
+            assert!(
+                if signals < 3 { run.is_restored() } else { run.is_restored() || told },
+                "{signals} at {ms} ms"
+            );
+            let fits = Progress::of(&start(&plan).schedule, &entries(&run.bench.journal));
+            assert!(fits.is_ok(), "{signals} at {ms} ms: {fits:?}");
+            let complete = run.outcome() == Outcome::Complete;
+            assert_eq!(complete, run.exit.code.is_none(), "{signals} at {ms} ms: {:?}", run.exit);
+            let after = run.bench.trace.iter().filter(|(when, _)| *when >= at.plus(5 * MS)).map(|(_, c)| c);
+            let forbidden = |c: &&Command| match c {
+                Command::SetToggle { factor, level } => *level != run.before[factor],
+                Command::Journal(_) | Command::VerifyToggle { .. } | Command::DropArm { .. } => false,
+                Command::Seal(_) | Command::Abort { .. } => false,
+                _ => true,
+            };
+            assert_eq!(after.clone().find(forbidden), None, "{signals} at {ms} ms");
+        }
+    }
+}
+
+#[test]
+fn a_run_can_be_resumed_after_the_device_restarted_inside_it_and_was_met_again() {
+    let plan = short(2);
+    let faults = [(1..=1, Fault::Restarts)];
+    let whole = run(&plan, &faults);
+    let met = |record: &&Record| matches!(record, Record::Env { .. });
+    assert_eq!(whole.bench.journal.iter().filter(met).count(), 2);
+    let schedule = start(&plan).schedule;
+    let left = Left::of(&schedule, &entries(&whole.bench.journal)).expect("it fits");
+    assert_eq!((left.device.boot_id.as_str(), left.restarts), ("boot-2", 1));
+    assert_eq!((left.arms, left.originals), (vec![], BTreeMap::new()));
+}
+
+#[test]
+fn settling_needs_reports_that_are_fresh() {
+    let mut plan = short(1);
+    plan.timing.settle_ns = 6_000_000_000;
+    let run = run(&plan, &[(1..=1, Fault::ReportsEnd)]);
+    assert_eq!(run.reasons(1), ["not_settled"]);
+    assert!(run.noted(1, "not_settled"), "{:?}", run.attempt(1).notes);
+}
+
 /// Hands one output over or lets time pass to the next event; `spoil` may replace an answer by its number. `None` at the
 /// end.
 fn step(
@@ -331,6 +384,8 @@ proptest! {
         let loud = exit.code == Some(4) && exit.lines.iter().any(|line| line.contains("wireproof matrix restore evidence/x"));
         prop_assert!(exit.ending.restored || loud, "{exit:?}");
         prop_assert!(bench.levels == before || loud, "{exit:?} {:?}", bench.levels);
+        let fits = Progress::of(&start(&short(1)).schedule, &entries(&bench.journal));
+        prop_assert!(fits.is_ok(), "{fits:?}");
         if exit.code.is_none() {
             let intact = exit.ending.restored && bench.is_sealed() && exit.ending.outcome == Outcome::Complete;
             prop_assert!(intact, "{exit:?}");

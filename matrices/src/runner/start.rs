@@ -10,6 +10,7 @@ use super::steps::{ArmRun, Move, Step, intent, outcome};
 use super::toggle::Turn;
 use super::{Left, Runner, Start, State};
 use crate::journal::{DeviceId, Record, Step as Named};
+use crate::ladder::Climb;
 use crate::plan::{Role, Toggle, Word};
 use std::collections::{BTreeMap, VecDeque};
 use wireproof_protocols::Timestamp;
@@ -62,6 +63,7 @@ impl Runner {
             disk_broken: false,
             keep_off: false,
             later: Vec::new(),
+            climb: Climb::default(),
             exit: None,
         }
     }
@@ -170,18 +172,23 @@ impl Runner {
         match answer {
             None => Move::Ask(Command::ReadStatus, limit_ns(&Command::ReadStatus), Step::FirstStatus),
             Some(Ok(Answer::Status(status))) => {
-                let id = DeviceId { build: status.build.clone(), boot_id: status.boot.clone() };
-                for reason in self.mismatches(&status).into_iter().chain(self.other_device(&id)) {
+                for reason in self.mismatches(&status).into_iter().chain(self.other_device(&id(&status))) {
                     self.stop(Outcome::Refused, reason);
                 }
-                self.device = Some(*status);
-                self.steps.push_front(Step::Say(Box::new(Record::Env { device: id })));
+                self.meet(&status);
                 Move::Next
             }
             Some(other) => {
                 self.stop(Outcome::Refused, format!("the device's status could not be read: {}", why(other)));
                 Move::Next
             }
+        }
+    }
+
+    /// Remembers who answers, and writes it down when it is the first answer, or the first after a restart.
+    pub(super) fn meet(&mut self, status: &Status) {
+        if self.device.replace(status.clone()).is_none() {
+            self.steps.push_front(Step::Say(Box::new(Record::Env { device: id(status) })));
         }
     }
 
@@ -282,7 +289,7 @@ impl Runner {
     /// Begins the next arm, or ends the run.
     pub(super) fn next_arm(&mut self) -> Move {
         self.arm = None;
-        if self.queue.left() == 0 {
+        if self.queue.left() == 0 || self.has_climbed_enough() {
             self.complete();
             return Move::Next;
         }
@@ -302,6 +309,11 @@ impl Runner {
         steps.push(Step::NextArm);
         self.steps.extend(steps);
         Move::Next
+    }
+
+    /// True when the step of a ladder that was just finished does not hold.
+    fn has_climbed_enough(&self) -> bool {
+        self.plan.ladder.is_some() && !self.queue.is_inside_stratum() && self.climb.is_over(&self.plan)
     }
 
     fn change_stratum(&mut self, place: &crate::arm::Place) -> Vec<Step> {
@@ -377,11 +389,9 @@ impl Runner {
                     self.stop(Outcome::Invalid, mismatch.clone());
                 }
                 if mismatches.is_empty() && restarted {
-                    let boot = status.boot.clone();
-                    self.device = Some(*status);
-                    return self.restarted_in_arm(&format!("its boot is {boot}"));
+                    return self.restarted_in_arm(&format!("its boot is {}", status.boot));
                 }
-                self.device = Some(*status);
+                self.meet(&status);
                 self.steps.push_front(outcome(Named::Check, place.as_ref(), mismatches.is_empty(), what));
                 Move::Next
             }
@@ -402,9 +412,14 @@ fn first_steps(first: Record, toggles: &[Toggle]) -> VecDeque<Step> {
     steps
 }
 
+fn id(status: &Status) -> DeviceId {
+    DeviceId { build: status.build.clone(), boot_id: status.boot.clone() }
+}
+
 fn new_arm(order: super::io::ArmOrder, now: Timestamp) -> ArmRun {
     ArmRun {
         order,
+        told: false,
         began: now,
         set: now,
         clock: [None; 2],

@@ -226,7 +226,11 @@ impl Bench {
             Reporting::Warming(began) => (Input::Warming(self.warming(now.since(began))), 1000 * MS),
             Reporting::Settling(began) => (Input::Settling(self.settled(now.since(began))), 200 * MS),
         };
-        self.schedule(now.plus(again), Event::Report(reporting));
+        let ends = self.has(&Fault::ReportsEnd)
+            && matches!(reporting, Reporting::Settling(began) if now.since(began) >= 2_000 * MS);
+        if !ends {
+            self.schedule(now.plus(again), Event::Report(reporting));
+        }
         Some(input)
     }
 
