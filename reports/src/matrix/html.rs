@@ -144,7 +144,9 @@ fn of_gate(v: &Verdict, gate: &GateResult, treatments: &[&str]) -> Vec<String> {
     for series in &all {
         let stream = series.key.split_once(':').map(|(_, stream)| stream);
         let of_stream = gate.comparisons.iter().filter(|c| stream.is_none() || c.stream.as_deref() == stream);
-        let median = of_stream.clone().find_map(|c| c.median_baseline).map(|number| number.0);
+        // Strata stand at levels of their own: one line for all of them would be wrong for each.
+        let level = of_stream.clone().find_map(|c| c.median_baseline).map(|number| number.0);
+        let median = level.filter(|_| !series.several_strata());
         let limit = match (gate.kind, gate.margin) {
             (Rule::NonInferiority, Some(margin)) => median.map(|median| median + margin.0),
             (Rule::Ceiling, Some(margin)) => Some(margin.0),

@@ -194,7 +194,7 @@ fn place(n: usize, of: usize) -> f64 {
 /// A line where a stratum begins, if there are several.
 fn strata(plane: &mut Plane, series: &Series<'_>) {
     let names: Vec<&str> = series.arms.iter().map(|(arm, _)| arm.stratum.as_str()).collect();
-    if names.iter().all(|name| Some(name) == names.first()) {
+    if !series.several_strata() {
         return;
     }
     for (n, name) in names.iter().enumerate() {
