@@ -3,7 +3,7 @@
 
 use super::figure::{signed_or_dash, word};
 use super::parts::{self, Kind, Part, Series, Table, interval, limit, series};
-use super::{EXPLORATORY, Report, json, plot};
+use super::{EXPLORATORY, Report, json, plot, plural};
 use crate::page::{STYLE, escape};
 use crate::render::RenderError;
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use wireproof_matrices::plan::{Class, Kind as Rule};
 use wireproof_matrices::verdict::{Comparison, GateResult, Outcome, Verdict};
 
 /// Most pictures of a gate; a plan with more comparisons has the rest in its tables.
-const PICTURES: usize = 8;
+const PICTURES: usize = 12;
 
 /// What the page adds to the look of every page: colours by name, pictures, tables that fold on a narrow screen, print.
 const LOOK: &str = include_str!("page.css");
@@ -115,14 +115,21 @@ fn data(table: &Table, at: usize, cell: &str) -> String {
 fn pictures(v: &Verdict, class: Class, out: &mut dyn Write) -> io::Result<()> {
     let treatments = treatments(v);
     for gate in v.gates.iter().filter(|gate| gate.class == class) {
-        let pictures: Vec<String> = of_gate(v, gate, &treatments).into_iter().take(PICTURES).collect();
+        let pictures = of_gate(v, gate, &treatments);
         if pictures.is_empty() {
             continue;
         }
         writeln!(out, "<h3>{} <small>{}</small></h3>", escape(&gate.id), escape(&gate.metric))?;
         writeln!(out, "<div class=\"figures\">")?;
-        pictures.iter().try_for_each(|picture| out.write_all(picture.as_bytes()))?;
+        pictures.iter().take(PICTURES).try_for_each(|picture| out.write_all(picture.as_bytes()))?;
         writeln!(out, "</div>")?;
+        if let Some(left) = pictures.len().checked_sub(PICTURES + 1) {
+            writeln!(
+                out,
+                "<p>{} are not drawn; their figures are below.</p>",
+                plural(left as u64 + 1, "picture")
+            )?;
+        }
     }
     Ok(())
 }
