@@ -7,7 +7,7 @@ mod support;
 use serde_json::json;
 use std::collections::BTreeMap;
 use support::{arm, arms, circumstances, drain, factor, frame, gate, p95, plan};
-use wireproof_matrices::arm::{Arm, ArmState, Episode, Owners, Span};
+use wireproof_matrices::arm::{Arm, ArmState, Episode, Owners, Span, WireStream};
 use wireproof_matrices::plan::{Class, Kind, Margin, Plan, Role};
 use wireproof_matrices::verdict::{Circumstances, Decision, Outcome, SeedRule, Verdict, judge, what_if};
 
@@ -167,6 +167,16 @@ fn a_loss_that_cannot_be_told_stops_the_loss_gate_and_no_other() {
     let zero = verdict.gates[1].zero.as_ref().unwrap();
     assert_eq!((verdict.gates[1].reason.as_str(), zero.ambiguous), ("ambiguous_events", 3));
     assert_eq!(verdict.attribution.counted.unknown, 3);
+}
+
+#[test]
+fn a_stream_that_shows_nothing_is_no_proof_that_nothing_was_lost() {
+    let mut arms = arms(&IDLE, &RAW);
+    arms[4].measured.streams[0] = WireStream { id: "big".into(), ..WireStream::default() };
+    arms[5].measured.streams.remove(1);
+    let gate = run(&two_gates(), &arms).gates.remove(1);
+    assert_eq!((gate.verdict, gate.reason.as_str()), (Decision::Inconclusive, "ambiguous_events"));
+    assert_eq!(gate.zero.unwrap().by_arm.into_values().sum::<u64>(), 2);
 }
 
 #[test]
