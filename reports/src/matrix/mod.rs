@@ -1,6 +1,6 @@
 //! A matrix: its verdict (`wireproof.verdict/1`) and what lies beside it in the bundle, in every format.
 //!
-//! What a format says is put together once, in [`parts`]; the writers only lay it out. Nothing here judges or
+//! What a format says is put together once, in `parts`; the writers only lay it out. Nothing here judges or
 //! computes statistics: every figure stands in the record.
 
 pub mod calibrate;
