@@ -6,12 +6,23 @@
 pub mod arm;
 pub mod calibrate;
 pub mod compare;
+pub mod digest;
 pub mod gate;
+#[cfg(test)]
+mod golden;
+pub mod journal;
+pub mod ladder;
 pub mod levels;
+pub mod manifest;
 pub mod metrics;
 pub mod number;
+pub mod order;
 pub mod plan;
 pub mod power;
+pub mod resume;
+pub mod runner;
+pub mod simulated;
 pub mod stats;
+pub mod units;
 pub mod validity;
 pub mod verdict;

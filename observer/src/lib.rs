@@ -6,6 +6,7 @@ pub mod capture;
 pub mod cli;
 pub mod device;
 pub mod live;
+pub mod matrix;
 mod outfile;
 pub mod rig_file;
 pub mod send;

@@ -1,0 +1,108 @@
+//! Other runs in the evidence folder: how often a plan was run, and whether a device was left changed.
+//!
+//! It reads journals only, and changes nothing.
+
+use super::error::BundleError;
+use super::journal_file;
+use super::layout::JOURNAL;
+use super::read::claimed;
+use std::fs;
+use std::path::{Path, PathBuf};
+use wireproof_matrices::digest::Digest;
+use wireproof_matrices::journal::{Journal, Record};
+use wireproof_matrices::resume::{Unrestored, unrestored};
+
+/// A run in the evidence folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// Its bundle.
+    pub dir: PathBuf,
+    /// Hash of its plan.
+    pub plan: Digest,
+    /// The device.
+    pub base_url: String,
+    /// When it began, UTC ns.
+    pub at_ns: i64,
+    /// True when its journal is sealed.
+    pub sealed: bool,
+    /// Factors that may not be as they were before it.
+    pub unrestored: Vec<Unrestored>,
+}
+
+/// All runs in an evidence folder.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Runs {
+    /// By time of their begin.
+    pub runs: Vec<Run>,
+    /// Bundles whose journal cannot be trusted, and why.
+    pub unreadable: Vec<(PathBuf, String)>,
+}
+
+impl Runs {
+    /// `n of m`: which of the runs of its plan a bundle is. `(0, m)` for a bundle that is not among them.
+    pub fn attempt(&self, plan: &Digest, bundle: &Path) -> (u32, u32) {
+        let same = self.runs.iter().filter(|run| run.plan == *plan);
+        let (mut n, mut m) = (0, 0);
+        for run in same {
+            m += 1;
+            if run.dir.file_name() == bundle.file_name() {
+                n = m;
+            }
+        }
+        (n, m)
+    }
+
+    /// Runs that left a device changed, by its `base_url`.
+    pub fn left_changed<'a>(&'a self, base_url: &'a str) -> impl Iterator<Item = &'a Run> + 'a {
+        let same = |url: &str| url.trim_end_matches('/').eq_ignore_ascii_case(base_url.trim_end_matches('/'));
+        self.runs.iter().filter(move |run| !run.unrestored.is_empty() && same(&run.base_url))
+    }
+}
+
+/// Looks at every bundle in a folder; a folder that is not there holds none.
+///
+/// # Errors
+/// What the file system says about the folder itself.
+pub fn scan(evidence: &Path) -> Result<Runs, BundleError> {
+    let mut runs = Runs::default();
+    let entries = match fs::read_dir(evidence) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(runs),
+        entries => entries.map_err(BundleError::io(evidence))?,
+    };
+    for entry in entries {
+        let dir = entry.map_err(BundleError::io(evidence))?.path();
+        if !fs::symlink_metadata(dir.join(JOURNAL)).is_ok_and(|about| about.is_file()) {
+            continue;
+        }
+        match run(&dir) {
+            Ok(Some(run)) => runs.runs.push(run),
+            Ok(None) => {}
+            Err(why) => runs.unreadable.push((dir, why)),
+        }
+    }
+    runs.runs.sort_by(|a, b| (a.at_ns, &a.dir).cmp(&(b.at_ns, &b.dir)));
+    runs.unreadable.sort();
+    Ok(runs)
+}
+
+/// `None` for a bundle that ended before its first record.
+fn run(dir: &Path) -> Result<Option<Run>, String> {
+    let octets = journal_file::octets(dir).map_err(|e| e.to_string())?;
+    if !octets.contains(&b'\n') {
+        return Ok(None);
+    }
+    let plan = claimed(&octets).ok_or("line 1: not a line of a journal")?;
+    let journal = Journal::read(&octets, plan).map_err(|e| e.to_string())?;
+    let first = journal.entries.first();
+    Ok(first.and_then(|entry| match &entry.record {
+        Record::Plan { base_url, .. } => Some(Run {
+            dir: dir.to_owned(),
+            plan,
+            base_url: base_url.clone(),
+            at_ns: entry.at_ns,
+            sealed: journal.sealed(),
+            unrestored: unrestored(&journal.entries),
+        }),
+        _ => None,
+    }))
+}

@@ -1,0 +1,57 @@
+//! Room on the disk: how much there is, and how much a run will take.
+
+use super::error::BundleError;
+use std::path::Path;
+use wireproof_matrices::plan::{Keep, Pcap, Plan};
+
+/// Tables, tape and JSON of an arm of one second at one datagram a second come to about this, octets.
+const OCTETS_A_DATAGRAM: u64 = 64;
+/// Octets of a datagram in a full capture; a frame with its header and blocks.
+const OCTETS_CAPTURED: u64 = 1_600;
+/// Octets of a captured header with its block.
+const OCTETS_HEADER: u64 = 160;
+/// Files of an arm whose size does not grow with its length, octets.
+const OCTETS_AN_ARM: u64 = 256 << 10;
+
+/// Octets that a file of this user may still take in the file system of a folder.
+///
+/// # Errors
+/// What the file system says.
+pub fn free_bytes(folder: &Path) -> Result<u64, BundleError> {
+    let about = rustix::fs::statvfs(folder).map_err(|e| BundleError::io(folder)(e.into()))?;
+    Ok(about.f_bavail.saturating_mul(about.f_frsize))
+}
+
+/// Refuses when `estimate` octets would leave less than `min_free`.
+///
+/// # Errors
+/// [`BundleError::NoSpace`], or what the file system says.
+pub fn check_space(folder: &Path, min_free: u64, estimate: u64) -> Result<u64, BundleError> {
+    let free = free_bytes(folder)?;
+    let needed = min_free.saturating_add(estimate);
+    if free < needed {
+        return Err(BundleError::NoSpace { folder: folder.to_owned(), free, needed, min_free });
+    }
+    Ok(free)
+}
+
+/// Octets that so many arms of a plan will take, generously.
+pub fn estimate(plan: &Plan, arms: u64) -> u64 {
+    let ring = plan.drain.as_ref().map_or(0, |drain| {
+        let kept = if drain.keep == Keep::All { drain.offsets_ns.len() as u64 } else { 0 };
+        drain.expect_bytes.saturating_mul(1 + kept)
+    });
+    let rate: u64 = plan
+        .stream
+        .iter()
+        .map(|s| u64::from(s.datagrams_per_frame).saturating_mul(u64::from(plan.target.expected_fps)))
+        .sum();
+    let seconds = plan.timing.measure_ns.div_ceil(1_000_000_000).saturating_add(2);
+    let capture = match plan.evidence.pcap {
+        Pcap::None => 0,
+        Pcap::Headers => OCTETS_HEADER,
+        Pcap::Full => OCTETS_CAPTURED,
+    };
+    let wire = rate.saturating_mul(seconds).saturating_mul(OCTETS_A_DATAGRAM + capture);
+    ring.saturating_add(wire).saturating_add(OCTETS_AN_ARM).saturating_mul(arms)
+}
