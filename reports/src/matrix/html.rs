@@ -35,7 +35,7 @@ pub(super) fn write(report: &Report<'_>, out: &mut dyn Write) -> Result<(), Rend
     let class = outcome(v.verdict);
     writeln!(out, "<h1><span class=\"{class} badge\">{}</span> {name}</h1>", v.verdict.word())?;
     writeln!(out, "<p class=\"line\">{}</p>", escape(&v.line()))?;
-    parts::all(report).iter().try_for_each(|p| part(v, p, out))?;
+    parts::all(report).iter().try_for_each(|p| part(report, p, out))?;
     record(report, out)?;
     Ok(writeln!(out, "</body>\n</html>")?)
 }
@@ -49,7 +49,8 @@ fn outcome(outcome: Outcome) -> &'static str {
     }
 }
 
-fn part(v: &Verdict, part: &Part, out: &mut dyn Write) -> io::Result<()> {
+fn part(report: &Report<'_>, part: &Part, out: &mut dyn Write) -> io::Result<()> {
+    let v = report.verdict;
     writeln!(out, "<section>\n<h2>{}</h2>", escape(part.heading))?;
     part.texts.iter().try_for_each(|text| writeln!(out, "<p>{}</p>", escape(text)))?;
     let fold = matches!(part.kind, Kind::Gates | Kind::Diagnostics);
@@ -58,6 +59,7 @@ fn part(v: &Verdict, part: &Part, out: &mut dyn Write) -> io::Result<()> {
         Kind::Gates => pictures(v, Class::Gate, out)?,
         Kind::Diagnostics => pictures(v, Class::Diagnostic, out)?,
         Kind::Drops => lags(v, out)?,
+        Kind::Ladder => climbs(report, out)?,
         Kind::Plain => {}
     }
     if !part.list.is_empty() {
@@ -219,6 +221,24 @@ fn lags(v: &Verdict, out: &mut dyn Write) -> io::Result<()> {
         lags.under, lags.over
     );
     writeln!(out, "<div class=\"figures\">\n{}</div>", figure(&plot::lags(&lags), &caption))
+}
+
+/// Estimates and bounds over the steps of a ladder.
+fn climbs(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let climbs = report.envelope.map(parts::climbs).unwrap_or_default();
+    let Some(envelope) = report.envelope.filter(|_| !climbs.is_empty()) else { return Ok(()) };
+    writeln!(out, "<div class=\"figures\">")?;
+    for climb in climbs.iter().take(PICTURES) {
+        let caption = format!(
+            "<span><b>{}</b> {}</span> <span>{} measured, with its upper bound</span> <span><i class=\"limit\"></i> \
+             limit</span>",
+            escape(climb.id),
+            escape(climb.metric),
+            plot::key(0)
+        );
+        write!(out, "{}", figure(&plot::climb(climb, &envelope.factor), &caption))?;
+    }
+    writeln!(out, "</div>")
 }
 
 /// The record itself, for programs.
