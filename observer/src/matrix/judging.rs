@@ -213,6 +213,7 @@ pub fn report(judged: &Judged) -> Report<'_> {
         plan: Some(&judged.plan),
         environment: judged.environment.as_ref(),
         causes: &[],
+        envelope: None,
     }
 }
 
