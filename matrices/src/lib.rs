@@ -12,8 +12,8 @@ pub mod digest;
 pub mod gate;
 #[cfg(test)]
 mod golden;
-pub mod invalid;
 pub mod journal;
+pub mod ladder;
 pub mod levels;
 pub mod manifest;
 pub mod metrics;
@@ -24,6 +24,7 @@ pub mod power;
 pub mod resume;
 pub mod runner;
 pub mod simulated;
+pub mod soak;
 pub mod stats;
 pub mod units;
 pub mod validity;

@@ -1,6 +1,7 @@
 //! The runner as a whole, in simulated time: a healthy run, cuts at every record, and whatever else may come in.
 //!
 //! It never waits.
+#![allow(clippy::expect_used, clippy::panic, reason = "helpers of tests")]
 
 mod simulation;
 
@@ -192,6 +193,34 @@ fn a_run_is_not_resumed_after_the_device_restarted_but_what_was_touched_is_put_b
     assert_eq!((resumed.outcome(), resumed.exit.code), (Outcome::Refused, Some(6)), "{}", resumed.why());
     assert!(resumed.why().contains("boot boot-1 and is"), "{}", resumed.why());
     assert!(resumed.is_restored());
+}
+
+#[test]
+fn a_signal_at_any_moment_ends_restored_and_begins_nothing_more() {
+    let plan = varied(1);
+    let whole = run(&plan, &[]);
+    for ms in (0..whole.ended.0 / MS).step_by(491) {
+        let at = Timestamp(ms * MS);
+        for signals in 1..=3 {
+            let inputs: Vec<_> = (0..signals).map(|n| (at.plus(n * 7 * MS), Input::Signal)).collect();
+            let run = run_with(&plan, &[], &inputs);
+            let told = run.exit.code == Some(4) && run.why().contains("wireproof matrix restore evidence/x");
+            assert!(
+                if signals < 3 { run.is_restored() } else { run.is_restored() || told },
+                "{signals} at {ms} ms"
+            );
+            let complete = run.outcome() == Outcome::Complete;
+            assert_eq!(complete, run.exit.code.is_none(), "{signals} at {ms} ms: {:?}", run.exit);
+            let after = run.bench.trace.iter().filter(|(when, _)| *when >= at.plus(5 * MS)).map(|(_, c)| c);
+            let forbidden = |c: &&Command| match c {
+                Command::SetToggle { factor, level } => *level != run.before[factor],
+                Command::Journal(_) | Command::VerifyToggle { .. } | Command::DropArm { .. } => false,
+                Command::Seal(_) | Command::Abort { .. } => false,
+                _ => true,
+            };
+            assert_eq!(after.clone().find(forbidden), None, "{signals} at {ms} ms");
+        }
+    }
 }
 
 /// Hands one output over or lets time pass to the next event; `spoil` may replace an answer by its number. `None` at the

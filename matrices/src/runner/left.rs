@@ -3,13 +3,11 @@
 //! It never decides which attempts count; that is [`crate::resume`].
 
 use super::Schedule;
+use super::validity::RESTARTED;
 use crate::arm::Place;
 use crate::journal::{ArmEnd, DeviceId, Entry, Record};
 use crate::resume::{Progress, ResumeError, unrestored};
 use std::collections::BTreeMap;
-
-/// Reason of an arm in which the device restarted.
-pub(super) const REBOOTED: &str = "rebooted";
 
 /// What a cut run left.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,7 +42,7 @@ impl Left {
             Record::Env { device, .. } | Record::Resumed { device, .. } => self.device = device.clone(),
             Record::ArmEnd { arm, state: ArmEnd::Invalid, reasons, .. } => {
                 *self.invalid.entry(schedule.name(arm.treatment).to_owned()).or_default() += 1;
-                self.restarts += u32::from(reasons.iter().any(|reason| reason == REBOOTED));
+                self.restarts += u32::from(reasons.iter().any(|reason| reason == RESTARTED));
             }
             _ => {}
         }

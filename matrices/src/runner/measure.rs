@@ -3,15 +3,14 @@
 //! It never looks into a ring; it is told what was measured.
 
 use super::io::{Answer, Around, Collected, Command, Failure, Outcome, Status};
-use super::left::REBOOTED;
 use super::limits::limit_ns;
 use super::settle::signed;
 use super::steps::{Counted, Move, Step, intent, outcome};
-use super::validity::{Finding, judge};
+use super::validity::{Finding, RESTARTED, judge};
 use super::{Runner, State};
 use crate::arm::{Arm, ArmState, Measured};
-use crate::invalid::{AfterInvalid, after_invalid};
 use crate::journal::{ArmEnd, Record, Step as Named, Stored};
+use crate::validity::{Repeats, repeats};
 use std::collections::BTreeMap;
 use wireproof_protocols::Timestamp;
 
@@ -71,7 +70,7 @@ impl Runner {
         if let Some(arm) = &mut self.arm {
             arm.restarted = true;
         }
-        self.end_arm(REBOOTED, text)
+        self.end_arm(RESTARTED, text)
     }
 
     pub(super) fn pause(&mut self, until: Option<Timestamp>) -> Move {
@@ -194,28 +193,31 @@ impl Runner {
     /// The arm with its verdict.
     fn judged(&mut self) -> Option<Arm> {
         let mut run = self.arm.take()?;
-        let mut measured = run.measured.clone().map(|measured| *measured).unwrap_or_default();
-        fill(&mut measured, &run.status, &run.clock);
-        if run.measured.is_some() {
-            let findings = judge(&self.plan, &run, &measured, self.max_loop_gap());
-            for finding in findings {
+        let (place, levels) = (run.order.place.clone(), run.order.levels.clone());
+        let mut measured = run.measured.take().map(|measured| *measured);
+        if let Some(measured) = &mut measured {
+            fill(measured, &run.status, &run.clock);
+        }
+        let is_measured = measured.is_some();
+        let measured = measured.unwrap_or_default();
+        let mut arm = Arm { place, levels, state: ArmState::Ok, notes: Vec::new(), measured };
+        if is_measured {
+            for finding in judge(&self.plan, &run, &arm, self.max_loop_gap()) {
                 match finding {
                     Finding::Spoils(reason) => add(&mut run.reasons, reason),
-                    Finding::Restarted => {
-                        run.restarted = true;
-                        add(&mut run.reasons, REBOOTED);
-                    }
                     Finding::Note(text) => run.notes.push(text),
                 }
             }
         }
+        run.restarted |= run.reasons.iter().any(|reason| reason == RESTARTED);
         run.notes.truncate(NOTES);
-        let state = match run.reasons.is_empty() {
-            true => ArmState::Ok,
-            false => ArmState::Invalid { reasons: run.reasons.clone() },
-        };
-        let (place, levels) = (run.order.place.clone(), run.order.levels.clone());
-        let arm = Arm { place, levels, state, notes: run.notes.clone(), measured };
+        arm.notes.clone_from(&run.notes);
+        if !run.reasons.is_empty() {
+            arm.state = ArmState::Invalid { reasons: run.reasons.clone() };
+        }
+        if self.plan.ladder.is_some() && run.reasons.is_empty() {
+            self.climb.take(arm.clone());
+        }
         self.rejoin = arm.notes.iter().any(|note| note.starts_with("membership?"));
         self.arm = Some(run);
         Some(arm)
@@ -279,7 +281,7 @@ impl Runner {
         let name = self.schedule.name(counted.place.treatment).to_owned();
         *self.invalid.entry(name).or_default() += 1;
         self.queue.repeat(&counted.place);
-        let rule = after_invalid(&self.invalid, self.plan.design.max_invalid_repeats);
+        let rule = repeats(&self.invalid, self.plan.design.max_invalid_repeats);
         if counted.restarted {
             self.restarts += 1;
             self.cold = true;
@@ -287,7 +289,7 @@ impl Runner {
         }
         if self.restarts > 1 {
             self.stop(Outcome::Invalid, "the device restarted a second time".to_owned());
-        } else if rule != AfterInvalid::Repeat {
+        } else if rule != Repeats::Repeat {
             let last = counted.reasons.join(", ");
             self.stop(Outcome::Invalid, format!("{rule} (last: {last})"));
         }

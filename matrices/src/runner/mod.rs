@@ -25,6 +25,7 @@ pub(crate) use start::word;
 
 use crate::arm::Place;
 use crate::journal::Record;
+use crate::ladder::Climb;
 use crate::order::Order;
 use crate::plan::Plan;
 use engine::{Again, Open};
@@ -180,6 +181,7 @@ pub struct Runner {
     disk_broken: bool,
     keep_off: bool,
     later: Vec<Record>,
+    climb: Climb,
     exit: Option<Exit>,
 }
 

@@ -35,6 +35,15 @@ impl Queue {
         self.todo.len() + self.again.len()
     }
 
+    /// True while arms of the stratum of the last one are left.
+    pub(super) fn is_inside_stratum(&self) -> bool {
+        let next = self.todo.iter().chain(&self.again).next();
+        match (next, self.block) {
+            (Some(place), Some((stratum, _))) => place.stratum == stratum || !self.again.is_empty(),
+            _ => true,
+        }
+    }
+
     /// The next arm, and whether it begins a block.
     pub(super) fn next(&mut self) -> Option<(Place, bool)> {
         if self.todo.front().map(block) != self.block {

@@ -10,6 +10,7 @@ use super::steps::{ArmRun, Move, Step, intent, outcome};
 use super::toggle::Turn;
 use super::{Left, Runner, Start, State};
 use crate::journal::{DeviceId, Record, Step as Named};
+use crate::ladder::Climb;
 use crate::plan::{Role, Toggle, Word};
 use std::collections::{BTreeMap, VecDeque};
 use wireproof_protocols::Timestamp;
@@ -62,6 +63,7 @@ impl Runner {
             disk_broken: false,
             keep_off: false,
             later: Vec::new(),
+            climb: Climb::default(),
             exit: None,
         }
     }
@@ -282,7 +284,7 @@ impl Runner {
     /// Begins the next arm, or ends the run.
     pub(super) fn next_arm(&mut self) -> Move {
         self.arm = None;
-        if self.queue.left() == 0 {
+        if self.queue.left() == 0 || self.has_climbed_enough() {
             self.complete();
             return Move::Next;
         }
@@ -302,6 +304,11 @@ impl Runner {
         steps.push(Step::NextArm);
         self.steps.extend(steps);
         Move::Next
+    }
+
+    /// True when the step of a ladder that was just finished does not hold.
+    fn has_climbed_enough(&self) -> bool {
+        self.plan.ladder.is_some() && !self.queue.is_inside_stratum() && self.climb.is_over(&self.plan)
     }
 
     fn change_stratum(&mut self, place: &crate::arm::Place) -> Vec<Step> {

@@ -8,10 +8,8 @@ use super::settle::signed;
 use super::steps::{ArmRun, Move, Step};
 use super::{Runner, State};
 use crate::arm::{ArmDrain, Span};
+use crate::validity::SKIPPED;
 use wireproof_protocols::Timestamp;
-
-/// How the log of a download that was left out begins.
-pub(super) const SKIPPED: &str = "skipped: ";
 
 /// An open window.
 #[derive(Clone, Debug, PartialEq)]
@@ -149,9 +147,9 @@ impl Runner {
             window.log.push(sham(planned, window.opened.plus(signed(planned))));
             return None;
         };
-        if let Some((going, _)) = window.going {
-            let why = format!("{SKIPPED}download {} was still going", going + 1);
-            window.log.push(failed(planned, Span { start_ns: self.now.0, end_ns: self.now.0 }, why));
+        if window.going.is_some() {
+            let bench = Span { start_ns: self.now.0, end_ns: self.now.0 };
+            window.log.push(failed(planned, bench, SKIPPED.to_owned()));
             return None;
         }
         let timeout_ns = self.plan.drain.as_ref().map_or(5_000_000_000, |drain| drain.timeout_ns);
@@ -185,11 +183,7 @@ impl Runner {
             let at = window.opened.plus(signed(*planned));
             window.log.push(match arm.order.drain {
                 None => sham(*planned, at),
-                Some(_) => failed(
-                    *planned,
-                    Span { start_ns: at.0, end_ns: at.0 },
-                    format!("{SKIPPED}the window was over"),
-                ),
+                Some(_) => failed(*planned, Span { start_ns: at.0, end_ns: at.0 }, SKIPPED.to_owned()),
             });
         }
     }

@@ -32,7 +32,10 @@ impl Bench {
     /// Frames from half a second before the window to half a second after it.
     fn frames(&mut self, from: Timestamp, to: Timestamp, drains: &[ArmDrain]) -> Vec<FrameSpan> {
         let period = 1_000_000_000 / i64::from(self.plan.target.expected_fps.max(1));
-        let shift = self.noise.milli_normal() * 100;
+        let level_cost =
+            |(factor, level): (&String, &String)| self.level_cost_ns.get(&format!("{factor}={level}"));
+        let cost: i64 = self.levels.iter().filter_map(level_cost).sum();
+        let shift = cost + self.noise.milli_normal() * 100;
         let (start, end) = (from.plus(-500 * MS), to.plus(500 * MS));
         let count = (end.since(start) / period).max(0);
         let mut frames = Vec::with_capacity(count as usize);

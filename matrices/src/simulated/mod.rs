@@ -56,6 +56,8 @@ pub struct Bench {
     sealed: bool,
     /// Time that raw downloads add to each frame that overlaps one, ns.
     pub drain_cost_ns: i64,
+    /// Time that a level adds to each frame, ns: by `factor=level`.
+    pub level_cost_ns: BTreeMap<String, i64>,
 }
 
 #[derive(Clone, Debug)]
@@ -101,6 +103,7 @@ impl Bench {
             sampled: 0,
             sealed: false,
             drain_cost_ns: 0,
+            level_cost_ns: BTreeMap::new(),
         }
     }
 
