@@ -7,8 +7,9 @@
 mod shift;
 mod sweep;
 
-use crate::arm::{Episode, Span};
+use crate::arm::{Arm, ArmState, Episode, Span};
 use crate::number::Number;
+use crate::plan::Plan;
 use crate::stats::{binomial_tail, clopper_pearson};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -194,6 +195,19 @@ pub fn drops_vs_drains(arms: &[ArmTimes], tail_ns: u64) -> DropsVsDrains {
         paired: paired(&laid),
         lag_histogram_50ms: lags(&laid),
     }
+}
+
+/// Over what was measured: every attempt that was not interrupted and has downloads, invalid ones too, because losses of the
+/// observer are what they may show. `None` without such an attempt.
+pub fn of_arms(plan: &Plan, arms: &[Arm]) -> Option<DropsVsDrains> {
+    let tail_ns = plan.drain.as_ref()?.tail_ns;
+    let whole = arms.iter().filter(|arm| arm.state != ArmState::Interrupted).map(|arm| &arm.measured);
+    let times = whole.map(|m| {
+        let begun = m.drains.iter().filter(|d| d.real && d.bench.start_ns < d.bench.end_ns);
+        ArmTimes::of(m.window, begun.map(|d| d.bench), &m.episodes)
+    });
+    let times: Vec<ArmTimes> = times.filter(|arm| !arm.drains.is_empty()).collect();
+    (!times.is_empty()).then(|| drops_vs_drains(&times, tail_ns))
 }
 
 /// An arm with merged losses and windows in order.

@@ -11,6 +11,9 @@ use std::collections::BTreeMap;
 /// A pause over this is told with the verdict, ns (experiments section 9).
 pub const LONG_PAUSE_NS: u64 = 30 * 60 * 1_000_000_000;
 
+/// Most attempts at the arms of a block; a journal with more was not written by a run.
+const MOST_TRIES: usize = 1_000;
+
 /// How far a run got.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
@@ -159,6 +162,9 @@ impl Told {
             return Err("an arm that the order does not have at this place");
         }
         let block = self.blocks.entry((arm.stratum, arm.block)).or_default();
+        if block.tries.len() >= MOST_TRIES {
+            return Err("more attempts at a block than a run makes");
+        }
         if block.tries.iter().any(|t| t.place == *arm) {
             return Err("an attempt that began before");
         }

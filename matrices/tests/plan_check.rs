@@ -2,9 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests count as tests")]
 
+use std::collections::BTreeMap;
 use wireproof_matrices::order::order;
-use wireproof_matrices::plan::check::{Checked, Predicted, Severity, check};
-use wireproof_matrices::plan::{Gate, Plan, TEMPLATES, Template};
+use wireproof_matrices::plan::check::{Checked, Predicted, Severity, check, predicted};
+use wireproof_matrices::plan::{Plan, TEMPLATES, Template};
 
 const EXAMPLE: &str = include_str!("golden/plan_example.toml");
 
@@ -17,7 +18,7 @@ fn changed(pairs: &[(&str, &str)]) -> String {
 }
 
 fn checked(text: &str) -> Checked {
-    check(&Plan::read(text).unwrap_or_else(|error| panic!("{error}")), &|_, _| None)
+    check(&Plan::read(text).unwrap_or_else(|error| panic!("{error}")), &|_| Vec::new())
 }
 
 fn codes(checked: &Checked, severity: Severity) -> Vec<&str> {
@@ -231,20 +232,44 @@ fn a_selector_lifts_the_check_for_the_ring_and_a_diagnostic_that_for_blocks() {
 #[test]
 fn a_plan_without_power_is_warned_of_with_the_blocks_that_would_do() {
     let plan = Plan::read(EXAMPLE).unwrap();
-    let predict = |_: &Plan, gate: &Gate| {
-        let pass_ppm = if gate.id == "p99" { 740_000 } else { 990_000 };
-        Some(Predicted {
-            assumed: "sd 0.3 ms".to_owned(),
-            pass_ppm,
+    let predict = |plan: &Plan| {
+        let of = |gate: &str| Predicted {
+            gate: gate.to_owned(),
+            assumed: "arm sd 300us assumed".to_owned(),
+            pass_ppm: if gate == "p99" { 740_000 } else { 990_000 },
             detectable: None,
             blocks_needed: Some(14),
-        })
+        };
+        plan.gate.iter().map(|gate| of(&gate.id)).collect()
     };
     let found = check(&plan, &predict);
     let warned: Vec<_> = found.remarks.iter().filter(|remark| remark.code == "power-low").collect();
     assert_eq!((warned.len(), warned[0].table.as_str()), (1, "gate p99"));
     assert!(warned[0].text.contains("74%") && warned[0].text.contains("14 blocks"), "{}", warned[0].text);
-    assert_eq!(found.power.len(), 5, "the comparing gates, diagnostics too");
+}
+
+#[test]
+fn the_predicted_power_falls_with_the_blocks_and_stays_bounded() {
+    let with = |blocks: u32| {
+        let text = EXAMPLE.replace("blocks = 10", &format!("blocks = {blocks}"));
+        predicted(&Plan::read(&text).unwrap(), &BTreeMap::new())
+    };
+    let p95 = |blocks: u32| with(blocks).into_iter().find(|one| one.gate == "p95").unwrap();
+    let (few, usual, many) = (p95(6), p95(10), p95(1000));
+    assert!(
+        few.pass_ppm < 800_000 && usual.pass_ppm > 900_000 && many.pass_ppm > 990_000,
+        "{few:?} {usual:?} {many:?}"
+    );
+    assert!(few.blocks_needed.is_some_and(|blocks| (7..=9).contains(&blocks)), "{few:?}");
+    assert!(usual.detectable.as_ref().is_some_and(|text| text.ends_with("us")), "{usual:?}");
+    assert_eq!(usual, p95(10), "the same each time");
+    let ids: Vec<String> = with(10).into_iter().map(|one| one.gate).collect();
+    assert_eq!(ids, ["p95", "p99", "in-drain", "max"], "a rate has no spread to assume");
+    let measured = predicted(&Plan::read(EXAMPLE).unwrap(), &BTreeMap::from([("rate".to_owned(), 100.0)]));
+    assert!(
+        measured.iter().any(|one| one.gate == "rate" && one.assumed.ends_with("measured")),
+        "{measured:?}"
+    );
 }
 
 /// What is changed, and what the refusal says.

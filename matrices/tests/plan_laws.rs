@@ -200,7 +200,7 @@ proptest! {
         let text = format!("{}{new}{}", &EXAMPLE[..start], &EXAMPLE[end..]);
         match Plan::read(&text) {
             Ok(plan) => {
-                check(&plan, &|_, _| None);
+                check(&plan, &|_| Vec::new());
                 let lock = Lock::freeze(&text).unwrap();
                 prop_assert_eq!(Lock::read(&lock.text().unwrap()).unwrap().plan, plan);
             }
@@ -222,7 +222,7 @@ proptest! {
         (plan.toggle[0].timeout_ns, plan.toggle[0].retries) = (numbers[11], u32::MAX);
         plan.factor[1].role = [Role::Treatment, Role::Stratum, Role::Fixed][role];
         plan.gate.iter_mut().for_each(|gate| gate.alpha_ppm = numbers[11]);
-        check(&plan, &|_, _| None);
+        check(&plan, &|_| Vec::new());
         let _ = shape::check(&plan);
         prop_assert_eq!(order(&plan).arms(), 2 * blocks as usize);
     }

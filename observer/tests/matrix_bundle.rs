@@ -1,6 +1,6 @@
 //! Bundles: what is written comes back, what was changed is named, what was cut can go on, and nothing recorded is lost.
 
-#![allow(clippy::unwrap_used, reason = "a bundle that cannot be read fails the test")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a bundle that cannot be read fails the test")]
 
 mod matrix_support;
 
@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use wireproof::matrix::bundle::{Bundle, BundleError, JOURNAL, NewBundle, Seal, Writer, anonymized, scan};
 use wireproof_matrices::digest::Digest;
-use wireproof_matrices::journal::{ArmEnd, DeviceId, Record};
+use wireproof_matrices::journal::{ArmEnd, DeviceId, Entry, Record};
 use wireproof_matrices::manifest::MANIFEST;
 use wireproof_matrices::resume::{Progress, ResumeError};
 
@@ -312,6 +312,35 @@ fn a_seal_that_was_cut_is_finished() {
     assert_eq!(Writer::finish_seal(&dir).unwrap(), Digest::of(&manifest));
     assert_eq!(fs::read(dir.join(MANIFEST)).unwrap(), manifest);
     assert_eq!(Bundle::open(&dir).unwrap().seal(), Seal::Sealed);
+}
+
+#[test]
+fn a_report_of_a_run_that_was_cut_while_it_was_sealed_is_written_anew() {
+    let evidence = tempfile::tempdir().unwrap();
+    let dir = run(evidence.path(), false);
+    let (mut writer, _) = Writer::resume(&dir, device()).unwrap();
+    let first = writer.first().unwrap().clone();
+    writer.record(START_NS, &first).unwrap();
+    writer.put(START_NS, "report.md", b"# FAIL\n").unwrap();
+    for evidence in ["report.md", "env.json", "plan.toml", "order.json", "arms/b01-p1-raw-a1/arm.json"] {
+        let error = writer.put(START_NS, evidence, b"x").unwrap_err();
+        assert!(matches!(error, BundleError::Refused { .. }), "{error}");
+    }
+    drop(writer);
+    let bundle = Bundle::open(&dir).unwrap();
+    assert_eq!(bundle.read("report.md").unwrap(), b"# FAIL\n");
+    let told = |e: &&Entry| matches!(&e.record, Record::File { path, .. } if path == "report.md");
+    assert_eq!(bundle.journal().iter().filter(told).count(), 2);
+
+    // Cut between the record and the name.
+    fs::rename(dir.join("report.md"), dir.join("report.md.part")).unwrap();
+    fs::write(dir.join("report.md"), "# PASS on 192.168.7.20\n").unwrap();
+    let bundle = Bundle::open(&dir).unwrap();
+    assert_eq!((bundle.read("report.md").unwrap().as_slice(), bundle.orphans().len()), (&b"# FAIL\n"[..], 0));
+    let (writer, _) = Writer::reopen(&dir).unwrap();
+    assert_eq!(fs::read(dir.join("report.md")).unwrap(), b"# FAIL\n");
+    writer.seal(START_NS, "fail").unwrap();
+    assert_eq!(Bundle::open(&dir).unwrap().orphans().len(), 0);
 }
 
 #[test]

@@ -2,7 +2,12 @@
 //!
 //! The runs are processes of their own: this test program, started again, writes a bundle and is killed with SIGKILL.
 
-#![allow(clippy::unwrap_used, reason = "a bundle that cannot be read fails the test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "a bundle that cannot be read fails the test; the child tells its steps"
+)]
 
 mod matrix_support;
 
@@ -36,7 +41,7 @@ fn child() {
 /// Says how many records there are, and waits for a line if it is asked to.
 fn told(records: usize, wait: bool) {
     // The harness writes its own lines to the same place.
-    writeln!(stdout(), "\n@{records}").unwrap();
+    println!("\n@{records}");
     stdout().flush().unwrap();
     if wait && stdin().read_line(&mut String::new()).unwrap() == 0 {
         std::process::exit(0);

@@ -1,4 +1,7 @@
+//! Tests of the correlation: worked cases, edges, extremes, and counting one by one.
+
 use super::*;
+use crate::arm::{ArmDrain, Measured, Place};
 use serde_json::Value;
 
 const MS: i64 = 1_000_000;
@@ -109,6 +112,52 @@ fn arms_are_counted_together_and_shifted_by_the_same_share() {
     assert_eq!((two.episodes, two.episodes_inside), (2 * one.episodes, 2 * one.episodes_inside));
     assert_eq!(two.circular_shift_hits, one.circular_shift_hits, "both arms move alike");
     assert!(two.binomial_p.0 < one.binomial_p.0);
+}
+
+fn measured(state: ArmState, real: bool, losses: &[(i64, i64)]) -> Arm {
+    let drain = |start: i64, failed: Option<&str>| ArmDrain {
+        planned_ns: 0,
+        bench: if failed.is_some() { Span::default() } else { ms(start, start + 200) },
+        device: Span::default(),
+        real,
+        failed: failed.map(str::to_owned),
+        bytes: 0,
+        sha256: None,
+    };
+    let episode = |(start, end): &(i64, i64)| Episode {
+        stream: "sacn".to_owned(),
+        span: ms(*start, *end),
+        missing: 2,
+        owners: crate::arm::Owners::default(),
+    };
+    let measured = Measured {
+        window: ms(100_000, 115_000),
+        drains: vec![drain(102_000, None), drain(108_000, None), drain(0, Some("skipped"))],
+        episodes: losses.iter().map(episode).collect(),
+        ..Measured::default()
+    };
+    let place = Place { stratum: 0, block: 1, position: 1, treatment: 0, attempt: 1 };
+    Arm { place, levels: BTreeMap::new(), state, notes: Vec::new(), measured }
+}
+
+#[test]
+fn attempts_with_downloads_are_laid_on_their_own_windows_and_the_tail_of_the_plan_counts() {
+    let text = include_str!("../../tests/golden/plan_example.toml");
+    let mut plan = Plan::read(text).unwrap();
+    plan.drain.as_mut().unwrap().tail_ns = 100_000_000;
+    let invalid = ArmState::Invalid { reasons: vec!["observer_lost".to_owned()] };
+    let arms = [
+        measured(ArmState::Ok, true, &[(102_250, 102_260), (114_000, 114_010)]),
+        measured(invalid, true, &[(108_100, 108_110)]),
+        measured(ArmState::Ok, false, &[(102_100, 102_110)]),
+        measured(ArmState::Interrupted, true, &[(102_100, 102_110)]),
+    ];
+    let found = of_arms(&plan, &arms).unwrap();
+    assert_eq!((found.exposure_ns, found.window_exposure_ns, found.drains), (30_000 * MS, 4 * 300 * MS, 4));
+    assert_eq!((found.episodes, found.episodes_inside, found.datagrams), (3, 2, 6));
+    assert_eq!(of_arms(&plan, &arms[2..]), None);
+    plan.drain = None;
+    assert_eq!(of_arms(&plan, &arms), None);
 }
 
 #[test]

@@ -1,3 +1,5 @@
+//! Tests of the journal: the worked case, every cut, every changed octet, and forged chains.
+
 use super::*;
 use crate::arm::Place;
 use std::collections::BTreeMap;

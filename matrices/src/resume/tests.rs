@@ -1,3 +1,5 @@
+//! Tests of resuming: the worked case, pairs across interruptions, and what is not put back.
+
 use super::*;
 use crate::runner::Stratum;
 use serde_json::Value;
@@ -165,6 +167,13 @@ fn arms_that_the_order_does_not_have_are_refused_with_their_record() {
         let error = Progress::of(&schedule(&[&[0, 1]]), &entries(records)).unwrap_err();
         assert!(matches!(error, ResumeError::Journal { n: m, .. } if m == n), "{error}");
     }
+}
+
+#[test]
+fn a_journal_with_endless_attempts_is_refused() {
+    let records = (1..=1_001).map(|attempt| start(place(1, 1, 0, attempt))).collect();
+    let error = Progress::of(&schedule(&[&[0, 1]]), &entries(records)).unwrap_err();
+    assert!(matches!(error, ResumeError::Journal { n: 1_001, .. }), "{error}");
 }
 
 #[test]

@@ -5,9 +5,11 @@
 mod drains;
 mod factors;
 mod gates;
+mod power;
 mod time;
 
 pub use drains::{blind, drain_share_ppm};
+pub use power::{Predict, Predicted, percent, predicted};
 pub use time::{Retention, Totals, expected_frames, retention};
 
 use super::{Gate, Kind, Plan, Role};
@@ -50,22 +52,6 @@ pub struct Remark {
     pub text: String,
 }
 
-/// What a comparing gate can be expected to do with this plan.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Predicted {
-    /// Spread of an arm's value that was assumed, in words.
-    pub assumed: String,
-    /// Probability that a device without any effect passes, parts per million.
-    pub pass_ppm: u32,
-    /// Smallest true effect that is found (FAIL) with 80 %, in the unit of the margin, in words.
-    pub detectable: Option<String>,
-    /// Blocks that give a device without effect 80 %, if any number of them does.
-    pub blocks_needed: Option<u32>,
-}
-
-/// Predicts for a comparing gate; `None` where it has nothing to say.
-pub type Predict<'a> = &'a dyn Fn(&Plan, &Gate) -> Option<Predicted>;
-
 /// What was found about a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checked {
@@ -75,8 +61,8 @@ pub struct Checked {
     pub totals: Totals,
     /// How long the ring holds what it was told.
     pub retention: Retention,
-    /// What was predicted, by gate.
-    pub power: Vec<(String, Predicted)>,
+    /// What was predicted of its comparing gates.
+    pub power: Vec<Predicted>,
 }
 
 impl Checked {
@@ -93,30 +79,11 @@ pub fn check(plan: &Plan, predict: Predict<'_>) -> Checked {
     drains::check(plan, &mut remarks);
     gates::check(plan, &mut remarks);
     time::check(plan, &mut remarks);
-    let power = power(plan, predict, &mut remarks);
+    let predicted = predict(plan);
+    power::check(plan, &predicted, &mut remarks);
     let mut remarks = remarks.0;
     remarks.sort_by_key(|remark| remark.severity);
-    Checked { remarks, totals: time::totals(plan), retention: retention(plan), power }
-}
-
-/// A chance below 80 % that a device without effect passes is a warning.
-fn power(plan: &Plan, predict: Predict<'_>, remarks: &mut Remarks) -> Vec<(String, Predicted)> {
-    let mut power = Vec::new();
-    for gate in plan.gate.iter().filter(|gate| compares(gate.kind)) {
-        let Some(predicted) = predict(plan, gate) else { continue };
-        if gate.class == super::Class::Gate && predicted.pass_ppm < 800_000 {
-            let todo = match predicted.blocks_needed {
-                Some(blocks) => format!("{blocks} blocks would reach 80 %"),
-                None => "no number of blocks reaches 80 %, widen the margin or lengthen the arms".to_owned(),
-            };
-            let (pass, assumed) = (crate::units::ratio_text(predicted.pass_ppm.into()), &predicted.assumed);
-            let text =
-                format!("passes a device without any effect only {pass} of the time ({assumed}): {todo}");
-            remarks.warning("power-low", format!("gate {}", gate.id), text);
-        }
-        power.push((gate.id.clone(), predicted));
-    }
-    power
+    Checked { remarks, totals: time::totals(plan), retention: retention(plan), power: predicted }
 }
 
 /// Remarks as they are made.

@@ -5,11 +5,12 @@ use super::load::{self, Loaded};
 use crate::cli::failure::Failure;
 use crate::cli::output;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
-use wireproof_matrices::plan::check::{Checked, Predicted, Severity, check};
-use wireproof_matrices::plan::{Gate, Plan};
-use wireproof_matrices::units::{duration_text, ratio_text};
+use wireproof_matrices::plan::Plan;
+use wireproof_matrices::plan::check::{Checked, Predicted, Severity, check, percent, predicted};
+use wireproof_matrices::units::duration_text;
 use wireproof_reports::text::clean;
 
 const SCHEMA: &str = "wireproof.plan-check/1";
@@ -66,9 +67,9 @@ pub(super) fn run(args: &PlanArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// What a gate can be expected to find.
-pub(super) fn predict(_: &Plan, _: &Gate) -> Option<Predicted> {
-    None
+/// What the gates of a plan can be expected to find, without an earlier bundle.
+pub(super) fn predict(plan: &Plan) -> Vec<Predicted> {
+    predicted(plan, &BTreeMap::new())
 }
 
 /// One line for a plan that cannot be run.
@@ -101,7 +102,7 @@ fn json(loaded: &Loaded, checked: &Checked, out: &mut dyn Write) -> Result<(), F
         ring_retention_ns: retention.retention_ns,
         ring_margin_ns: retention.margin_ns,
         ring_longest_arm_s: retention.longest_arm_s,
-        power: checked.power.iter().map(|(gate, predicted)| power(gate, predicted)).collect(),
+        power: checked.power.iter().map(power).collect(),
         remarks: checked
             .remarks
             .iter()
@@ -117,9 +118,9 @@ fn json(loaded: &Loaded, checked: &Checked, out: &mut dyn Write) -> Result<(), F
     Ok(writeln!(out, "{text}")?)
 }
 
-fn power<'a>(gate: &'a str, predicted: &'a Predicted) -> PowerDocument<'a> {
+fn power(predicted: &Predicted) -> PowerDocument<'_> {
     PowerDocument {
-        gate,
+        gate: &predicted.gate,
         assumed: &predicted.assumed,
         pass_ppm: predicted.pass_ppm,
         detectable: predicted.detectable.as_deref(),
@@ -149,18 +150,11 @@ fn table(loaded: &Loaded, checked: &Checked, out: &mut dyn Write) -> Result<(), 
         duration_text(held),
         retention.longest_arm_s
     )?;
-    for (gate, predicted) in &checked.power {
-        let pass = ratio_text(u64::from(predicted.pass_ppm / 1000) * 1000);
-        let found = predicted
-            .detectable
-            .as_ref()
-            .map(|text| format!(", {text} found in 80% of runs"))
-            .unwrap_or_default();
-        writeln!(
-            out,
-            "power         {gate}: no effect passes in {pass} of runs{found} ({})",
-            predicted.assumed
-        )?;
+    for one in &checked.power {
+        let (gate, pass, assumed) = (clean(&one.gate), percent(one.pass_ppm), &one.assumed);
+        let found =
+            one.detectable.as_ref().map(|effect| format!(", {effect} fails in 80%")).unwrap_or_default();
+        writeln!(out, "power         {gate}: no effect passes in {pass} of runs{found}; {assumed}")?;
     }
     if !checked.remarks.is_empty() {
         writeln!(out)?;

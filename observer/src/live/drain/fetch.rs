@@ -80,6 +80,20 @@ pub enum FetchError {
     Range,
 }
 
+impl FetchError {
+    /// It may be over a moment later.
+    pub(super) fn is_passing(&self) -> bool {
+        match self {
+            FetchError::Body(_) | FetchError::Connect(_) | FetchError::Answer(_) => true,
+            FetchError::Status(status) => *status == StatusCode::SERVICE_UNAVAILABLE,
+            _ => false,
+        }
+    }
+}
+
+/// What is told on the way: octets so far, and the length that the server states.
+pub(super) type Progress<'a> = &'a mut dyn FnMut(u64, Option<u64>);
+
 /// Downloads into `NAME` in the directory; `told` counts along, for a download that is broken off.
 pub(super) async fn fetch(
     url: &DrainUrl,
@@ -87,8 +101,9 @@ pub(super) async fn fetch(
     name: &str,
     limit: u64,
     told: &mut Told,
+    progress: Progress<'_>,
 ) -> Result<Fetched, FetchError> {
-    let mut transfer = Transfer { url, limit, part: None, body: None };
+    let mut transfer = Transfer { url, limit, part: None, body: None, progress };
     while let Err(error) = transfer.attempt(directory, name, told).await {
         if !transfer.can_resume(&error) || told.resumed == MOST_RESUMES {
             return Err(error);
@@ -102,6 +117,19 @@ pub(super) async fn fetch(
     }
 }
 
+/// Asks for a path that costs the device next to nothing; the clocks that the answer carries.
+pub(super) async fn exchange(url: &DrainUrl, path: &'static str) -> Option<Exchange> {
+    // Dropped with this call, which ends the connection too.
+    let (mut sender, _driver) = connect(url).await.ok()?;
+    let mut request = request(url, Empty::<Bytes>::new());
+    *request.uri_mut() = path.parse().ok()?;
+    let mut told = Told::default();
+    let asked_ns = now_ns();
+    let response = sender.send_request(request).await.ok()?;
+    told.note(&response, asked_ns, now_ns());
+    told.exchange
+}
+
 /// One body, in as many attempts as it takes.
 struct Transfer<'a> {
     url: &'a DrainUrl,
@@ -109,17 +137,13 @@ struct Transfer<'a> {
     part: Option<PartFile>,
     /// Entity tag and length of the body that the part is of.
     body: Option<(HeaderValue, u64)>,
+    progress: Progress<'a>,
 }
 
 impl Transfer<'_> {
     /// Only what broke, and what the server is too busy for at the moment, is tried again.
     fn can_resume(&self, error: &FetchError) -> bool {
-        let passing = match error {
-            FetchError::Body(_) | FetchError::Connect(_) | FetchError::Answer(_) => true,
-            FetchError::Status(status) => *status == StatusCode::SERVICE_UNAVAILABLE,
-            _ => false,
-        };
-        passing && self.body.is_some() && self.part.is_some()
+        error.is_passing() && self.body.is_some() && self.part.is_some()
     }
 
     async fn attempt(&mut self, directory: &Path, name: &str, told: &mut Told) -> Result<(), FetchError> {
@@ -130,11 +154,16 @@ impl Transfer<'_> {
         let response = sender.send_request(request).await.map_err(FetchError::Answer)?;
         told.note(&response, asked_ns, now_ns());
         let limit = self.limit;
-        let part = match self.accept(&response)? {
+        let whole = match self.accept(&response)? {
             Place::Start => self.start(&response, directory, name)?,
-            Place::Further => self.part.as_mut().ok_or(FetchError::Range)?,
+            Place::Further => self.body.as_ref().map(|(_, length)| *length),
         };
-        copy(response.into_body(), part, limit, &mut told.bytes).await
+        let part = self.part.as_mut().ok_or(FetchError::Range)?;
+        let mut progress = |bytes| {
+            told.bytes = bytes;
+            (self.progress)(bytes, whole);
+        };
+        copy(response.into_body(), part, limit, &mut progress).await
     }
 
     fn request(&self) -> Request<Empty<Bytes>> {
@@ -161,19 +190,20 @@ impl Transfer<'_> {
         if same { Ok(Place::Further) } else { Err(FetchError::Range) }
     }
 
+    /// Begins the file, or begins it again; the length that is stated.
     fn start(
         &mut self,
         response: &Response<Incoming>,
         directory: &Path,
         name: &str,
-    ) -> Result<&mut PartFile, FetchError> {
+    ) -> Result<Option<u64>, FetchError> {
         let etag = response.headers().get(ETAG).filter(|etag| etag.as_bytes().starts_with(b"\""));
         self.body = etag.cloned().zip(stated(response));
         match &mut self.part {
             Some(part) => part.start_over().map_err(FetchError::File)?,
             None => self.part = Some(PartFile::create(directory, name).map_err(FetchError::File)?),
         }
-        self.part.as_mut().ok_or(FetchError::Range)
+        Ok(stated(response))
     }
 }
 
@@ -260,7 +290,7 @@ async fn copy(
     mut body: Incoming,
     part: &mut PartFile,
     limit: u64,
-    bytes: &mut u64,
+    progress: &mut dyn FnMut(u64),
 ) -> Result<(), FetchError> {
     while let Some(frame) = body.frame().await {
         let Ok(piece) = frame.map_err(FetchError::Body)?.into_data() else { continue };
@@ -268,7 +298,7 @@ async fn copy(
             return Err(FetchError::TooLong(limit));
         }
         part.write(&piece).map_err(FetchError::File)?;
-        *bytes = part.bytes();
+        progress(part.bytes());
     }
     Ok(())
 }

@@ -1,15 +1,24 @@
 //! The control thread: waits for a start, downloads, reports the span; ends when told to or when the run is over.
 
-use super::fetch::{Told, fetch};
+use super::fetch::{Told, exchange, fetch};
 use super::schedule::{Schedule, Start};
 use super::verify::check;
 use super::{Counts, DrainPlan, DrainSpan, DrainStatus};
 use crossbeam_channel::Sender;
+use std::cell::Cell;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::sync::oneshot;
 use tokio::time::{sleep_until, timeout};
+use wireproof_recorder::offset::Exchange;
+
+/// Readings of the clock on each side of a download: the quickest answers tell most.
+const PROBES: usize = 3;
+/// Longest wait for one.
+const PATIENCE: Duration = Duration::from_millis(200);
+/// What costs the device next to nothing.
+const HEALTH: &str = "/v1/health";
 
 /// What the control thread owns.
 pub(super) struct Worker {
@@ -18,6 +27,8 @@ pub(super) struct Worker {
     pub(super) run_start: Instant,
     pub(super) spans: Sender<DrainSpan>,
     pub(super) counts: Arc<Counts>,
+    /// The server has handed out a ring, so that it is worth asking for the time.
+    pub(super) is_ring: Cell<bool>,
 }
 
 impl Worker {
@@ -58,24 +69,31 @@ impl Worker {
 
     /// Makes one download and reports it; true when it was broken off because of `stop`.
     async fn one(&self, start: Start, stop: &mut oneshot::Receiver<Infallible>) -> bool {
+        let mut probes = self.probes().await;
         let name = format!("drain-{:04}-{}.bin", start.number, now_ns());
-        let (span, stopped) = download(&self.plan, start.number, &name, stop).await;
+        let (mut span, stopped, is_ring) = download(&self.plan, start.number, &name, stop).await;
+        self.is_ring.set(is_ring);
+        if !stopped {
+            probes.extend(self.probes().await);
+        }
+        span.probes = probes;
         Counts::add(&self.counts.unreported, u64::from(self.spans.try_send(span).is_err()));
         stopped
     }
 }
 
 /// Makes one download into `NAME` in the plan's folder, whatever the schedule says; true with it when `stop` broke it
-/// off.
+/// off, and true when the server says that it is a ring.
 pub async fn download(
     plan: &DrainPlan,
     number: u64,
     name: &str,
     stop: &mut oneshot::Receiver<Infallible>,
-) -> (DrainSpan, bool) {
+) -> (DrainSpan, bool, bool) {
     let started_ns = now_ns();
     let mut told = Told::default();
-    let body = fetch(&plan.url, &plan.directory, name, plan.limit_bytes, &mut told);
+    let mut nobody = |_, _| {};
+    let body = fetch(&plan.url, &plan.directory, name, plan.limit_bytes, &mut told, &mut nobody);
     let (outcome, stopped) = tokio::select! {
         biased;
         _ = stop => (Err("broken off: the run ended".to_owned()), true),
@@ -104,8 +122,21 @@ pub async fn download(
         resumed: told.resumed,
         ring,
         exchange: told.exchange,
+        probes: Vec::new(),
     };
-    (span, stopped)
+    (span, stopped, told.ring)
+}
+
+impl Worker {
+    /// Readings of the device's clock beside a download; the first that fails is the last that is asked for.
+    async fn probes(&self) -> Vec<Exchange> {
+        let mut found = Vec::new();
+        while self.is_ring.get() && found.len() < PROBES {
+            let Ok(Some(exchange)) = timeout(PATIENCE, exchange(&self.plan.url, HEALTH)).await else { break };
+            found.push(exchange);
+        }
+        found
+    }
 }
 
 /// The wall clock, which kernel stamps come from too.

@@ -21,6 +21,17 @@ pub(super) fn write_whole(
     path: &str,
     body: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<Stored, BundleError> {
+    let stored = write_beside(root, path, body)?;
+    name_part(root, path)?;
+    Ok(stored)
+}
+
+/// Writes what is going to be `path` under the name that it has until then, synced.
+pub(super) fn write_beside(
+    root: &Path,
+    path: &str,
+    body: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<Stored, BundleError> {
     let (target, part) = places(root, path)?;
     let written = write_part(&part, body).map_err(BundleError::io(&part));
     if written.is_err() {
@@ -28,8 +39,19 @@ pub(super) fn write_whole(
         let _ = fs::remove_file(&part);
     }
     let stored = written?;
-    name(&part, &target)?;
+    sync_folder(target.parent().unwrap_or(&target))?;
     Ok(stored)
+}
+
+/// Gives what [`write_beside`] wrote its name.
+pub(super) fn name_part(root: &Path, path: &str) -> Result<(), BundleError> {
+    let (target, part) = places(root, path)?;
+    name(&part, &target)
+}
+
+/// The name of a file until it is whole.
+pub(super) fn part_of(path: &str) -> String {
+    format!("{path}{PART}")
 }
 
 /// Takes over a file that another thread wrote on the same file system.
@@ -47,7 +69,7 @@ fn places(root: &Path, path: &str) -> Result<(PathBuf, PathBuf), BundleError> {
     if let Some(folder) = target.parent() {
         make_folders(root, folder)?;
     }
-    Ok((target, root.join(format!("{path}{PART}"))))
+    Ok((target, root.join(part_of(path))))
 }
 
 fn name(part: &Path, target: &Path) -> Result<(), BundleError> {

@@ -8,7 +8,7 @@ use super::error::{BundleError, Damage};
 use super::journal_file;
 use super::layout::{CANONICAL, JOURNAL};
 use super::writer::differing;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use wireproof_matrices::arm::{Arm, Place};
@@ -44,6 +44,8 @@ pub struct Bundle {
     journal: Journal,
     seal: Seal,
     recorded: BTreeMap<String, Stored>,
+    /// Recorded files that still lie beside the one they replace.
+    unnamed: BTreeSet<String>,
     orphans: Vec<String>,
 }
 
@@ -76,8 +78,9 @@ impl Bundle {
             }
             listed => listed.map_err(BundleError::io(dir))?,
         };
-        let hashed = hash_all(&there)?;
+        let mut hashed = hash_all(&there)?;
         let recorded = recorded(&journal.entries);
+        let unnamed = if journal.sealed() { BTreeSet::new() } else { take_unnamed(&recorded, &mut hashed) };
         let mut damages = differing(&recorded, &hashed);
         let (seal, more) = sealed(dir, &journal, &hashed)?;
         damages.extend(more);
@@ -87,8 +90,8 @@ impl Bundle {
             return Err(BundleError::Damaged { bundle: dir.to_owned(), damages });
         }
         let own = |path: &String| path.as_str() == JOURNAL || path.as_str() == MANIFEST;
-        let orphans = there.into_keys().filter(|path| !recorded.contains_key(path) && !own(path)).collect();
-        Ok(Bundle { dir: dir.to_owned(), plan, canonical, journal, seal, recorded, orphans })
+        let orphans = hashed.into_keys().filter(|path| !recorded.contains_key(path) && !own(path)).collect();
+        Ok(Bundle { dir: dir.to_owned(), plan, canonical, journal, seal, recorded, unnamed, orphans })
     }
 
     /// The folder.
@@ -121,6 +124,10 @@ impl Bundle {
 
     pub(super) fn into_parts(self) -> (Digest, BTreeMap<String, Stored>, Vec<Entry>) {
         (self.plan, self.recorded, self.journal.entries)
+    }
+
+    pub(super) fn unnamed(&self) -> impl Iterator<Item = &String> {
+        self.unnamed.iter()
     }
 
     /// Whether it is closed.
@@ -179,7 +186,8 @@ impl Bundle {
         let Some(stored) = self.recorded.get(path) else {
             return Err(BundleError::Refused { path: path.to_owned(), why: "no record names it".to_owned() });
         };
-        let at = self.dir.join(path);
+        let part = self.unnamed.contains(path).then(|| disk::part_of(path));
+        let at = self.dir.join(part.as_deref().unwrap_or(path));
         let octets = read_bounded(&at, stored.octets.min(MAX_FILE)).map_err(BundleError::io(&at))?;
         if Digest::of(&octets) != stored.sha256 {
             return Err(BundleError::damaged(&self.dir, path, "changed"));
@@ -251,6 +259,23 @@ fn hash_all(there: &BTreeMap<String, PathBuf>) -> Result<BTreeMap<String, Stored
         Ok((path.clone(), stored))
     });
     each.collect()
+}
+
+/// Recorded files that a cut left under their other name, beside the file they replace; they take its place here.
+fn take_unnamed(
+    recorded: &BTreeMap<String, Stored>,
+    hashed: &mut BTreeMap<String, Stored>,
+) -> BTreeSet<String> {
+    let beside = |path: &str, stored: &Stored| hashed.get(&disk::part_of(path)) == Some(stored);
+    let there = |path: &str, stored: &Stored| hashed.get(path) == Some(stored);
+    let unnamed = recorded.iter().filter(|(path, stored)| !there(path, stored) && beside(path, stored));
+    let unnamed: BTreeSet<String> = unnamed.map(|(path, _)| path.clone()).collect();
+    for path in &unnamed {
+        if let Some(stored) = hashed.remove(&disk::part_of(path)) {
+            hashed.insert(path.clone(), stored);
+        }
+    }
+    unnamed
 }
 
 fn recorded(entries: &[Entry]) -> BTreeMap<String, Stored> {

@@ -6,7 +6,7 @@ use super::journal_file::JournalFile;
 use super::layout::{CANONICAL, JOURNAL, ORDER, PLAN, arm_folder, bundle_name};
 use super::read::{Bundle, Seal};
 use super::space::check_space;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -48,7 +48,12 @@ pub struct Writer {
     recorded: BTreeMap<String, Stored>,
     /// Files that lie on the disk and wait for their record.
     waiting: BTreeMap<String, Stored>,
+    /// Files of an earlier part of the run that this part may write anew: what was computed from the evidence.
+    computed: BTreeSet<String>,
 }
+
+/// Files outside the arms that are evidence and never written anew.
+const EVIDENCE: [&str; 4] = [PLAN, CANONICAL, ORDER, "env.json"];
 
 impl Writer {
     /// Makes the folder of a run below `evidence`, with plan and order in it. Nothing counts before the record
@@ -72,7 +77,8 @@ impl Writer {
         }
         let journal = JournalFile::create(&dir, plan)?;
         let first = Some(plan_record(new, plan));
-        Ok(Writer { dir, plan, journal, first, recorded: BTreeMap::new(), waiting })
+        let (recorded, computed) = (BTreeMap::new(), BTreeSet::new());
+        Ok(Writer { dir, plan, journal, first, recorded, waiting, computed })
     }
 
     /// Goes on with a cut run after every check of [`Bundle::open`]; a torn last line is cut off. The record
@@ -103,10 +109,13 @@ impl Writer {
 
     fn reopened(bundle: Bundle) -> Result<(Writer, Vec<Entry>), BundleError> {
         let dir = bundle.dir().to_owned();
+        bundle.unnamed().try_for_each(|path| disk::name_part(&dir, path))?;
         let journal = JournalFile::open(&dir, bundle.read_journal())?;
         let (plan, recorded, entries) = bundle.into_parts();
-        let writer = Writer { dir, plan, journal, first: None, recorded, waiting: BTreeMap::new() };
-        Ok((writer, entries))
+        let computed = |path: &&String| !path.starts_with("arms/") && !EVIDENCE.contains(&path.as_str());
+        let computed = recorded.keys().filter(computed).cloned().collect();
+        let (first, waiting) = (None, BTreeMap::new());
+        Ok((Writer { dir, plan, journal, first, recorded, waiting, computed }, entries))
     }
 
     /// The folder.
@@ -167,11 +176,20 @@ impl Writer {
         })
     }
 
-    /// Writes a file outside the arms and records it.
+    /// Writes a file outside the arms and records it. What an earlier part of a run computed from its evidence, such as
+    /// a report of a run that was cut while it was sealed, is written anew; the journal keeps both hashes.
     ///
     /// # Errors
     /// [`BundleError::Refused`] for a path that leaves the bundle or is recorded; what the file system says.
     pub fn put(&mut self, at_ns: i64, path: &str, octets: &[u8]) -> Result<Stored, BundleError> {
+        if self.computed.contains(path) {
+            // The record comes before the name: until then the file lies beside the old one.
+            let stored = disk::write_beside(&self.dir, path, |out| out.write_all(octets))?;
+            self.record_file(at_ns, path.to_owned(), stored)?;
+            disk::name_part(&self.dir, path)?;
+            self.computed.remove(path);
+            return Ok(stored);
+        }
         self.free_place(path)?;
         let stored = disk::write_whole(&self.dir, path, |out| out.write_all(octets))?;
         self.record_file(at_ns, path.to_owned(), stored)?;

@@ -58,7 +58,7 @@ pub(super) fn measure(plan: &Plan, taped: &Taped, device: Option<(&[u8], Offset)
     if let Some((image, offset)) = device {
         let mut record = DeviceRecord::default();
         if record.add(image).is_ok() {
-            reconcile(&mut account, &record, Clock::Measured(offset));
+            reconcile(&mut account, &record, &Clock::Measured(offset.into()));
         }
     }
     let wanted: Vec<Wanted<'_>> = plan.stream.iter().map(Wanted::of).collect();

@@ -1,3 +1,5 @@
+//! Tests of the tables: what is written comes back, anything else is refused.
+
 use super::*;
 
 fn written(body: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> Vec<u8> {
