@@ -95,6 +95,22 @@ fn a_lock_with_good_hashes_and_a_bad_plan_is_refused_too() {
         plan["factor"][0]["levels"] = json!((0..5000).map(|n| n.to_string()).collect::<Vec<_>>())
     });
     assert!(Lock::read(&many).is_err());
+    for (pointer, value, words) in [
+        ("/gate/0/kind", json!("zero"), "[gate p95] kind"),
+        ("/gate/0/margin_ns", Value::Null, "keys this version does not know"),
+        ("/gate/4/min_trials", json!(0), "[gate lost] min_trials"),
+        ("/toggle/0/retries", json!(4_000_000_000u32), "[toggle profiler] retries"),
+        ("/toggle/0/verify/read/http", json!("POST"), "[toggle profiler.verify]"),
+        ("/toggle/0/set/argv", json!(["rm"]), "[toggle profiler.set]"),
+        ("/drain/expect_bytes", json!(u64::MAX), "[drain] expect_bytes"),
+        ("/stream/0/seq_modulus", json!(0), "[stream big] seq_modulus"),
+        ("/target/base_url", json!("file:///etc"), "[target] base_url"),
+    ] {
+        let (parent, key) = pointer.rsplit_once('/').unwrap();
+        let text = forged(|plan| plan.pointer_mut(parent).unwrap()[key] = value);
+        let said = Lock::read(&text).unwrap_err().to_string();
+        assert!(said.contains(words), "{pointer}: {said}");
+    }
     let gates = Lock::freeze(EXAMPLE).unwrap().text().unwrap();
     let mut value: Value = serde_json::from_str(&gates).unwrap();
     value["gates_sha256"] = json!("0".repeat(64));

@@ -38,7 +38,7 @@ impl std::fmt::Display for PlanError {
     }
 }
 
-/// Why a lock cannot be believed.
+/// Why a plan cannot be frozen, or a lock not believed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum LockError {
@@ -55,8 +55,8 @@ pub enum LockError {
         /// What was computed.
         found: String,
     },
-    /// The plan in it is no plan.
-    #[error("the plan in the lock: {0}")]
+    /// The text, or the plan in the lock, is no plan.
+    #[error(transparent)]
     Plan(#[from] PlanError),
     /// Its plan has no canonical form.
     #[error(transparent)]

@@ -1,10 +1,10 @@
 //! What a plan can be expected to find, said of its gates; the figures come from `crate::power`.
 
 use super::super::{Class, Margin, Plan};
-use super::{Remarks, compares};
+use super::Remarks;
 use crate::plan::Role;
 use crate::power::{self, GatePower};
-use crate::units::{duration_text, ratio_text};
+use crate::units::ratio_text;
 use std::collections::BTreeMap;
 
 /// Pairs beyond which power is told as if there were only so many: simulating more takes longer and says no more.
@@ -27,7 +27,7 @@ pub struct Predicted {
     pub blocks_needed: Option<u32>,
 }
 
-/// Predicts for the comparing gates of a plan, in its order.
+/// Predicts for the comparing gates that decide, in the order of the plan.
 pub type Predict<'a> = &'a dyn Fn(&Plan) -> Vec<Predicted>;
 
 /// The usual prediction: from the standard deviation of the pairs of an earlier bundle, by gate, else from 0.3 ms
@@ -36,6 +36,7 @@ pub fn predicted(plan: &Plan, pair_sd: &BTreeMap<String, f64>) -> Vec<Predicted>
     let strata = strata(plan);
     let mut bounded = plan.clone();
     bounded.design.blocks = plan.design.blocks.min((MOST_PAIRS / strata).max(1));
+    bounded.gate.retain(|gate| gate.class == Class::Gate);
     let measured = |gate: &GatePower| pair_sd.contains_key(&gate.id);
     power::of_plan(&bounded, pair_sd).iter().map(|gate| of(plan, gate, measured(gate), strata)).collect()
 }
@@ -61,17 +62,19 @@ fn of(plan: &Plan, gate: &GatePower, measured: bool, strata: u32) -> Predicted {
     }
 }
 
-/// A time to two digits behind the point of its millisecond.
+/// A time in ms with two digits behind the point.
 fn time(ns: f64) -> String {
-    duration_text((ns.max(0.0) / 10_000.0).round() as u64 * 10_000)
+    format!("{:.2} ms", ns.max(0.0) / 1e6)
 }
 
 /// Warns of gates that a device without any effect would rarely pass.
 pub(super) fn check(plan: &Plan, predicted: &[Predicted], remarks: &mut Remarks) {
     for one in predicted {
         let gate = plan.gate.iter().find(|gate| gate.id == one.gate);
-        let decides = gate.is_some_and(|gate| gate.class == Class::Gate && compares(gate.kind));
-        if !decides || one.pass_ppm >= WANTED_PPM {
+        // Too few blocks for the gate at all are said elsewhere.
+        let decides =
+            gate.is_some_and(|gate| gate.class == Class::Gate && gate.min_pairs <= plan.design.blocks);
+        if one.pass_ppm >= WANTED_PPM || !decides {
             continue;
         }
         let todo = match one.blocks_needed {

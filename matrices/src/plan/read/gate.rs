@@ -1,7 +1,7 @@
 //! `[[gate]]`: what is judged and by which rule; the margin is typed by what the metric counts.
 
-use super::super::metric::{self, Metric, Quantity};
-use super::super::{Class, Direction, Gate, Kind, Margin, PlanError};
+use super::super::metric::{self, Quantity};
+use super::super::{Class, Direction, Gate, Kind, Margin, PlanError, shape};
 use super::Table;
 
 const KEYS: [&str; 13] = [
@@ -40,7 +40,9 @@ fn gate(table: Table<'_>) -> Result<Gate, PlanError> {
         .ok_or_else(|| table.refuse("metric", format!("is none of {}", metric::NAMES)))?;
     let classes = [("gate", Class::Gate), ("diagnostic", Class::Diagnostic)];
     let kind = table.choice("kind", &KINDS)?.unwrap_or(measured.kind);
-    fits(&table, kind, &measured)?;
+    if let Some(kinds) = shape::misfit(kind, measured.quantity) {
+        return Err(table.refuse("kind", format!("does not fit this metric: use {kinds}")));
+    }
     let directions = [("less", Direction::Less), ("more", Direction::More)];
     Ok(Gate {
         id,
@@ -59,22 +61,6 @@ fn gate(table: Table<'_>) -> Result<Gate, PlanError> {
         selector: table.text_map("where")?,
         on_fail: table.text("on_fail")?,
     })
-}
-
-/// Refuses rules that a metric cannot be judged by.
-fn fits(table: &Table<'_>, kind: Kind, measured: &Metric) -> Result<(), PlanError> {
-    let (fit, todo) = match measured.quantity {
-        Quantity::Points => (kind == Kind::Overhead, "overhead"),
-        Quantity::Count => (matches!(kind, Kind::Zero | Kind::Ceiling), "zero or ceiling"),
-        Quantity::Rate => {
-            (matches!(kind, Kind::Equivalence | Kind::NonInferiority), "equivalence or non-inferiority")
-        }
-        Quantity::Time => (
-            matches!(kind, Kind::NonInferiority | Kind::Equivalence | Kind::Ceiling),
-            "non-inferiority, equivalence or ceiling",
-        ),
-    };
-    if fit { Ok(()) } else { Err(table.refuse("kind", format!("does not fit this metric: use {todo}"))) }
 }
 
 fn margin(table: &Table<'_>, kind: Kind, quantity: Quantity) -> Result<Option<Margin>, PlanError> {

@@ -2,9 +2,14 @@
 //!
 //! Whatever uses a plan may rely on these limits; they bound its memory and time.
 
-use super::{Action, Factor, Plan, PlanError, PlanStream, Role, Toggle};
+mod gates;
+mod toggles;
+
+use super::{Factor, Plan, PlanError, PlanStream, Role};
 use crate::order;
 use std::net::{IpAddr, SocketAddr};
+
+pub(super) use gates::misfit;
 
 /// Most blocks of a stratum.
 pub const MOST_BLOCKS: u32 = 1000;
@@ -41,9 +46,11 @@ pub fn check(plan: &Plan) -> Checked {
     size(plan)?;
     durations(plan)?;
     drain(plan)?;
+    ladder(plan)?;
     unique(plan.toggle.iter().map(|toggle| toggle.factor.as_str()), "toggle", "factor")?;
-    plan.toggle.iter().try_for_each(toggle)?;
-    gates(plan)
+    plan.toggle.iter().try_for_each(toggles::check)?;
+    unique(plan.gate.iter().map(|gate| gate.id.as_str()), "gate", "id")?;
+    plan.gate.iter().try_for_each(gates::check)
 }
 
 /// Number of universes of a list such as `1-12,40`; 0 for an empty one.
@@ -64,6 +71,14 @@ pub fn count_universes(text: &str) -> Result<u32, String> {
     match ranges.windows(2).any(|pair| pair[0].1 >= pair[1].0) {
         true => Err(format!("{text:?} names a universe twice: name each once")),
         false => Ok(ranges.iter().map(|(first, last)| u32::from(last - first) + 1).sum()),
+    }
+}
+
+/// A number from `least` to `most`.
+fn within(table: &str, field: &str, number: u64, least: u64, most: u64) -> Checked {
+    match (least..=most).contains(&number) {
+        true => Ok(()),
+        false => refuse(table, field, format!("is {number}: {least} to {most}")),
     }
 }
 
@@ -136,9 +151,7 @@ fn target(plan: &Plan) -> Checked {
             return refuse("target", "auth", "names no environment variable: write \"env:PI_TOKEN\"");
         }
     }
-    if !(1..=1000).contains(&target.expected_fps) {
-        return refuse("target", "expected_fps", "is not 1 to 1000");
-    }
+    within("target", "expected_fps", target.expected_fps.into(), 1, 1000)?;
     if target.require.len() > MOST_ENTRIES {
         return refuse("target", "require", format!("has more than {MOST_ENTRIES} keys"));
     }
@@ -154,6 +167,8 @@ fn stream(stream: &PlanStream) -> Checked {
     if stream.listen.parse::<SocketAddr>().ok().is_none_or(|listen| listen.port() == 0) {
         return refuse(table, "listen", "is no address and port: write it like \"0.0.0.0:5568\"");
     }
+    within(&table, "datagrams_per_frame", stream.datagrams_per_frame.into(), 1, 65_536)?;
+    within(&table, "seq_modulus", stream.seq_modulus, 2, 1 << 48)?;
     if stream.source.parse::<IpAddr>().is_err() {
         return refuse(table, "source", "is no IP address: write it like \"10.0.0.17\"");
     }
@@ -208,9 +223,8 @@ fn size(plan: &Plan) -> Checked {
     if design.order != order::NAME {
         return refuse("design", "order", format!("is none known: write {:?}", order::NAME));
     }
-    if !(1..=MOST_BLOCKS).contains(&design.blocks) {
-        return refuse("design", "blocks", format!("is not 1 to {MOST_BLOCKS}"));
-    }
+    within("design", "blocks", design.blocks.into(), 1, MOST_BLOCKS.into())?;
+    within("design", "max_invalid_repeats", design.max_invalid_repeats.into(), 0, 1000)?;
     if design.seed > i64::MAX as u64 {
         return refuse("design", "seed", "is not below 2^63");
     }
@@ -246,6 +260,13 @@ fn durations(plan: &Plan) -> Checked {
     if plan.evidence.dir.is_empty() { refuse("evidence", "dir", "is empty: name a folder") } else { Ok(()) }
 }
 
+fn ladder(plan: &Plan) -> Checked {
+    match &plan.ladder {
+        Some(ladder) => within("ladder", "arms_per_step", ladder.arms_per_step.into(), 1, MOST_BLOCKS.into()),
+        None => Ok(()),
+    }
+}
+
 fn duration(table: &str, field: &str, ns: u64, least: u64) -> Checked {
     match ns {
         ns if ns < least => refuse(table, field, "is zero: it needs a length"),
@@ -260,6 +281,7 @@ fn drain(plan: &Plan) -> Checked {
     if drain.paths.len() > MOST_LEVELS {
         return refuse("drain", "paths", format!("has more than {MOST_LEVELS} levels"));
     }
+    within("drain", "expect_bytes", drain.expect_bytes, 1, 1 << 32)?;
     drain.paths.iter().try_for_each(|(level, text)| path("drain.paths", level, text))?;
     let offsets = &drain.offsets_ns;
     if offsets.is_empty() || offsets.len() > MOST_DRAINS {
@@ -280,54 +302,4 @@ fn drain(plan: &Plan) -> Checked {
         true => Ok(()),
         false => refuse("drain", "jitter", "is not a whole number of us below 2^32: starts are drawn in us"),
     }
-}
-
-fn toggle(toggle: &Toggle) -> Checked {
-    let table = format!("toggle {}", toggle.factor.chars().take(40).collect::<String>());
-    action(&format!("{table}.set"), &toggle.set)?;
-    action(&format!("{table}.verify"), &toggle.verify.read)?;
-    word(&table, "pointer", &toggle.verify.pointer)?;
-    let levels = toggle.verify.equals.len().max(toggle.set.words.len());
-    if levels > MOST_LEVELS {
-        return refuse(table, "verify", format!("names more than {MOST_LEVELS} levels"));
-    }
-    if let Some(effect) = &toggle.effect {
-        word(&table, "effect", &effect.counter)?;
-        duration(&table, "effect", effect.within_ns, 1)?;
-    }
-    duration(&table, "timeout", toggle.timeout_ns, 1)
-}
-
-fn action(table: &str, action: &Action) -> Checked {
-    if let Some(text) = &action.path {
-        path(table, "path", text)?;
-    }
-    word(table, "body", action.body.as_deref().unwrap_or_default())?;
-    let argv = action.argv.as_deref().unwrap_or_default();
-    if argv.len() > MOST_ENTRIES {
-        return refuse(table, "argv", format!("has more than {MOST_ENTRIES} arguments"));
-    }
-    argv.iter().try_for_each(|argument| word(table, "argv", argument))?;
-    match argv.iter().any(|argument| argument.contains('\0')) {
-        true => refuse(table, "argv", "holds a zero octet"),
-        false => Ok(()),
-    }
-}
-
-fn gates(plan: &Plan) -> Checked {
-    unique(plan.gate.iter().map(|gate| gate.id.as_str()), "gate", "id")?;
-    for gate in &plan.gate {
-        let table = format!("gate {}", gate.id.chars().take(40).collect::<String>());
-        name(&table, "id", &gate.id, "-_.")?;
-        if super::metric::metric(&gate.metric).is_none() {
-            return refuse(table, "metric", format!("is none of {}", super::metric::NAMES));
-        }
-        if gate.alpha_ppm == 0 || gate.alpha_ppm >= 500_000 {
-            return refuse(table, "alpha", "is not above 0 and below 0.5");
-        }
-        if gate.on_fail.as_ref().is_some_and(|text| text.len() > LONGEST_TEXT) {
-            return refuse(table, "on_fail", format!("is longer than {LONGEST_TEXT} octets"));
-        }
-    }
-    Ok(())
 }
