@@ -2,7 +2,9 @@
 //!
 //! It judges figures; whether two runs may be compared at all is said before, by their identities.
 
-use crate::verdict::Outcome;
+use crate::metrics::DEFINITIONS;
+use crate::plan::{Plan, PlanStream};
+use crate::verdict::{Outcome, Unit, Verdict};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -175,6 +177,38 @@ pub fn markdown(rows: &[Row]) -> String {
     text
 }
 
+/// The times of a verdict by name, ns: the median of every treatment's arms, and what each adds to the baseline.
+pub fn figures(verdict: &Verdict) -> BTreeMap<String, i64> {
+    let mut figures = BTreeMap::new();
+    for gate in verdict.gates.iter().filter(|gate| gate.unit == Unit::Ns) {
+        for row in &gate.comparisons {
+            let stream = row.stream.as_ref().map_or_else(String::new, |stream| format!(":{stream}"));
+            let series = format!("{}{stream}", gate.metric);
+            let named = [
+                ("baseline".to_owned(), row.median_baseline),
+                (row.treatment.clone(), row.median_treatment),
+                (format!("{} minus baseline", row.treatment), row.median_baseline.and(row.hl)),
+            ];
+            let found = named.into_iter().filter_map(|(what, value)| Some((what, value?)));
+            figures.extend(found.map(|(what, value)| (format!("{series} {what}"), value.0.round() as i64)));
+        }
+    }
+    figures
+}
+
+/// The figures that two verdicts share, against one another and against budgets by the same names.
+pub fn rows(then: &Verdict, now: &Verdict, floor_ns: i64, budgets: &BTreeMap<String, Budget>) -> Vec<Row> {
+    let (baseline, figures) = (figures(then), figures(now));
+    let shared =
+        figures.into_iter().filter_map(|(name, now)| Some((baseline.get(&name).copied()?, name, now)));
+    shared
+        .map(|(baseline, metric, now)| {
+            let budget = budgets.get(&metric).cloned();
+            Row { metric, baseline, now, floor: floor_ns, budget }
+        })
+        .collect()
+}
+
 /// What two runs must have in common before their figures may be compared.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Identity {
@@ -200,6 +234,21 @@ pub struct Differences {
 }
 
 impl Identity {
+    /// That of a run: its plan, the hash of its gates, and the build the device said it was.
+    pub fn of(plan: &Plan, gates_sha256: &str, device_build: &str) -> Self {
+        let stream = |one: &PlanStream| {
+            let (id, protocol, universes) = (&one.id, &one.protocol, &one.universes);
+            format!("{id} {protocol} [{universes}] {} a frame", one.datagrams_per_frame)
+        };
+        Identity {
+            metrics: plan.gate.iter().map(|gate| (gate.metric.clone(), DEFINITIONS)).collect(),
+            device_build: device_build.to_owned(),
+            fps: plan.target.expected_fps,
+            streams: plan.stream.iter().map(stream).collect(),
+            gates_sha256: gates_sha256.to_owned(),
+        }
+    }
+
     /// How another run differs from this one.
     pub fn differences(&self, other: &Identity) -> Differences {
         let mut found = Differences::default();

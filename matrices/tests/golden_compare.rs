@@ -3,10 +3,15 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod golden;
+mod support;
 
 use golden::case;
 use serde_json::{Value, json};
-use wireproof_matrices::compare::{Budget, FLOOR_NS, Row, against_baseline, against_budget, markdown, ratio};
+use std::collections::BTreeMap;
+use wireproof_matrices::compare::{
+    Budget, FLOOR_NS, Identity, Row, against_baseline, against_budget, markdown, ratio, rows,
+};
+use wireproof_matrices::verdict::judge;
 
 #[test]
 fn growth_is_graded_by_ratio_and_floor() {
@@ -44,4 +49,25 @@ fn the_table_is_exact_to_the_letter() {
     };
     let rows: Vec<Row> = case["input"]["rows_ns"].as_array().unwrap().iter().map(row).collect();
     assert_eq!(case["expected"]["markdown"], markdown(&rows));
+}
+
+#[test]
+fn two_verdicts_are_compared_by_the_figures_they_share() {
+    let mut plan = support::plan(6);
+    plan.gate = vec![support::p95(500_000)];
+    let run = |raw: i64| judge(&plan, &support::arms(&[5_402_000; 6], &[raw; 6]), &support::circumstances());
+    let budgets =
+        BTreeMap::from([("frame.p95 raw minus baseline".to_owned(), Budget { limit: 500_000, unmet: None })]);
+    let rows = rows(&run(5_502_000), &run(7_474_000), FLOOR_NS, &budgets);
+    let found: Vec<_> = rows.iter().map(|row| (row.metric.as_str(), row.now, row.verdict())).collect();
+    let expected = [
+        ("frame.p95 baseline", 5_402_000, "pass".to_owned()),
+        ("frame.p95 raw", 7_474_000, "fail".to_owned()),
+        ("frame.p95 raw minus baseline", 2_072_000, "fail (baseline and budget)".to_owned()),
+    ];
+    assert_eq!(found, expected);
+    let (same, mut other) = (Identity::of(&plan, "ab", "ad2d91a"), Identity::of(&plan, "ab", "ad2d91b"));
+    assert_eq!(same.differences(&other).conditions, ["device build: ad2d91a then, ad2d91b here"]);
+    other.streams.pop();
+    assert_eq!(same.differences(&other).conditions.len(), 2);
 }

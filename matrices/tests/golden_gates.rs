@@ -121,9 +121,14 @@ fn frames_of_a_drain_overlap_it_in_the_drained_arm_and_in_its_partner() {
         (json!([inside[0], inside[inside.len() - 1]]), json!(inside.len())),
         (expected["indices"].clone(), expected["count"].clone())
     );
+    let share = (inside.len() as f64 / frames.len() as f64 * 1e6).round() / 1e6;
+    assert_eq!(expected["share_of_window"], share);
     // The idle arm has the same windows at the same distance from its own start, and no download.
     let mut plan = plan(1);
-    plan.gate = vec![gate("in", "frame.in_drain.p50", Kind::NonInferiority, Some(Margin::Ns(500_000)))];
+    plan.gate = vec![
+        gate("in", "frame.in_drain.p50", Kind::NonInferiority, Some(Margin::Ns(500_000))),
+        gate("p95", "frame.p95", Kind::NonInferiority, Some(Margin::Ns(500_000))),
+    ];
     let mut both = arms(&[1], &[1]);
     for (arm, shift) in both.iter_mut().zip([7_000_000_000, 0]) {
         arm.measured.device_window = Some(Span { start_ns: shift, end_ns: shift + 3_000_060_000 });
@@ -137,6 +142,7 @@ fn frames_of_a_drain_overlap_it_in_the_drained_arm_and_in_its_partner() {
     for arm in &verdict.arms {
         let p50_us = arm.values["frame.in_drain.p50"].0 / 1_000.0;
         assert_eq!(expected["p50_us"], p50_us as i64, "{}", arm.name);
+        assert_eq!(expected["window_p95_us"], (arm.values["frame.p95"].0 / 1_000.0) as i64, "{}", arm.name);
     }
 }
 
@@ -149,7 +155,9 @@ fn drift_is_reported_when_it_is_sure_and_large() {
     assert_eq!(json!(row.reported), case["expected"]["drift_reported"]);
     assert_eq!(case["expected"]["S"], row.kendall_s);
     close(row.total.0, &case["expected"]["total_drift_us"], 1e-12);
+    // Sure but small, and large but unsure.
     assert!(!trend("all", &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 1.0e3).unwrap().reported);
+    assert!(!trend("all", &[1.0e6, 2.0e6, 3.0e6, 4.0e6], 1.0e3).unwrap().reported);
 }
 
 #[test]
@@ -206,4 +214,17 @@ fn invalid_arms_are_repeated_unless_they_cluster_or_are_many() {
         let limit = u32::try_from(row["limit"].as_u64().unwrap()).unwrap();
         assert_eq!(repeats(&invalid, limit).to_string(), *expected);
     }
+}
+
+#[test]
+fn an_interval_that_touches_zero_contains_it_and_strata_have_to_agree() {
+    let stratum = |stratum: &str, differences: [f64; 6]| StratumDifferences {
+        stratum: stratum.to_owned(),
+        differences: differences.to_vec(),
+    };
+    let touching = overhead(&[stratum("a", [0.0, 1.0, 2.0, 3.0, 4.0, 5.0])], 6, 50_000, None);
+    assert_eq!(touching.reasons, ["a:interval_contains_zero"]);
+    let (up, down) = (stratum("a", [5.0; 6]), stratum("b", [-5.0; 6]));
+    assert_eq!(overhead(&[up, down], 6, 50_000, None).reasons, ["strata_disagree_in_sign"]);
+    assert_eq!(overhead(&[], 6, 50_000, None).reasons, ["no_pairs"]);
 }

@@ -7,7 +7,7 @@ mod support;
 use serde_json::json;
 use std::collections::BTreeMap;
 use support::{arm, arms, circumstances, drain, factor, frame, gate, p95, plan};
-use wireproof_matrices::arm::{Arm, ArmState, Episode, Owners, Span};
+use wireproof_matrices::arm::{Arm, ArmState, Episode, Owners, Span, WireStream};
 use wireproof_matrices::plan::{Class, Kind, Margin, Plan, Role};
 use wireproof_matrices::verdict::{Circumstances, Decision, Outcome, SeedRule, Verdict, judge, what_if};
 
@@ -131,6 +131,9 @@ fn invalid_arms_of_one_treatment_spoil_the_run_even_when_they_were_repeated() {
     assert_eq!((verdict.verdict, verdict.blocks_complete), (Outcome::Invalid, 10));
     assert_eq!(verdict.reasons[0], "run invalid: losses cluster in raw");
     assert_eq!(verdict.verdict.exit_code(), 4);
+    // A run that is cut short as well is still INVALID.
+    let short = run(&two_gates(), &arms[..18]);
+    assert_eq!((short.verdict, short.blocks_complete), (Outcome::Invalid, 7));
     let spoiled = Circumstances { run_invalid: vec!["build_changed".into()], ..circumstances() };
     let verdict = judge(&two_gates(), &support::arms(&IDLE, &RAW), &spoiled);
     assert_eq!((verdict.verdict, verdict.reasons[0].as_str()), (Outcome::Invalid, "build_changed"));
@@ -170,6 +173,16 @@ fn a_loss_that_cannot_be_told_stops_the_loss_gate_and_no_other() {
 }
 
 #[test]
+fn a_stream_that_shows_nothing_is_no_proof_that_nothing_was_lost() {
+    let mut arms = arms(&IDLE, &RAW);
+    arms[4].measured.streams[0] = WireStream { id: "big".into(), ..WireStream::default() };
+    arms[5].measured.streams.remove(1);
+    let gate = run(&two_gates(), &arms).gates.remove(1);
+    assert_eq!((gate.verdict, gate.reason.as_str()), (Decision::Inconclusive, "ambiguous_events"));
+    assert_eq!(gate.zero.unwrap().by_arm.into_values().sum::<u64>(), 2);
+}
+
+#[test]
 fn a_zero_is_worth_its_trials() {
     let mut plan = two_gates();
     plan.gate[1].min_trials = Some(1_000_000);
@@ -204,6 +217,12 @@ fn a_treatment_may_not_change_what_is_shown() {
     let (a, b): (&[_], &[_]) = (&[("aa", 450), ("bb", 450)], &[("aa", 440), ("bb", 460)]);
     assert_eq!(make([a, b, b, a]), (Decision::Pass, "no_events".into(), 0));
     assert_eq!(make([a, &[("aa", 449), ("bb", 450), ("cc", 1)], b, a]), (Decision::Fail, "events".into(), 1));
+    let mut lossy = arms(&[1, 1], &[1, 1]);
+    for (arm, digests) in lossy.iter_mut().zip([a, &[("aa", 900)], b, a]) {
+        shown(arm, digests);
+    }
+    lossy[1].measured.streams[1].lost = 1;
+    assert_eq!(run(&plan, &lossy).gates[0].verdict, Decision::Pass, "the lost datagram may be of that frame");
     // Frozen: nothing strange is shown, and something is missing.
     assert_eq!(make([a, &[("aa", 900)], b, a]), (Decision::Fail, "events".into(), 1));
     let differ = "baseline_payloads_differ:sacn".to_owned();

@@ -45,7 +45,7 @@ impl Owners {
 pub fn count(event: Event, plan: &Plan, arm: &Arm) -> Count {
     match event {
         Event::Misses => misses(plan, arm),
-        Event::Lost => lost(arm),
+        Event::Lost => lost(plan, arm),
         Event::Payload => Count::default(),
         Event::Dup | Event::Reordered | Event::Shape | Event::Foreign => {
             let mut sum = Count::default();
@@ -90,9 +90,13 @@ fn misses(plan: &Plan, arm: &Arm) -> Count {
     sum
 }
 
-/// Datagrams missing, by their owners; what no owner was found for is ambiguous.
-fn lost(arm: &Arm) -> Count {
-    let mut sum = Count::default();
+/// Datagrams missing, by their owners; what no owner was found for is ambiguous, and so is a stream of the plan that
+/// showed nothing: where nothing came, nothing is known to be missing.
+fn lost(plan: &Plan, arm: &Arm) -> Count {
+    let shown =
+        |id: &str| arm.measured.streams.iter().any(|one| one.id == id && (one.datagrams > 0 || one.lost > 0));
+    let silent = plan.stream.iter().filter(|stream| !shown(&stream.id)).count() as u64;
+    let mut sum = Count { ambiguous: silent, ..Count::default() };
     for stream in &arm.measured.streams {
         let open = stream.lost.saturating_sub(stream.owners.all());
         sum += Count {
