@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use wireproof_matrices::calibrate::{Alarms, Calibration};
 use wireproof_reports::matrix::calibrate::CalibrationReport;
-use wireproof_reports::{Format, Style};
+use wireproof_reports::{CALIBRATION_SCHEMA, Format, Style};
 
 fn gate(id: &str, alarms: u64, warning: Option<&str>) -> Calibration {
     Calibration {
@@ -75,7 +75,14 @@ fn a_quiet_calibration_says_so() {
 fn json_and_csv_hold_the_figures_as_they_are() {
     let gates = [gate("=p99", 180, None)];
     let json: serde_json::Value = serde_json::from_str(&text(&gates, &runs(), Format::Json)).unwrap();
-    assert_eq!(json["schema"], "wireproof.calibration/1");
+    let schema = serde_json::from_str(CALIBRATION_SCHEMA).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    assert!(validator.is_valid(&json), "{json}");
+    for place in ["", "/gates/0", "/runs/0"] {
+        let mut richer = json.clone();
+        richer.pointer_mut(place).unwrap()["more"] = serde_json::Value::from(1);
+        assert!(!validator.is_valid(&richer), "{place} takes a key that it does not know");
+    }
     assert_eq!(json["gates"][0]["alarms"], 180);
     assert_eq!(json["runs"][1]["upper"], 0.2471);
     let csv = text(&gates, &runs(), Format::Csv);

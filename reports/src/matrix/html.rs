@@ -3,7 +3,7 @@
 
 use super::figure::{signed_or_dash, word};
 use super::parts::{self, Kind, Part, Series, Table, interval, limit, series};
-use super::{EXPLORATORY, Report, json, plot};
+use super::{EXPLORATORY, Report, json, plot, plural};
 use crate::page::{STYLE, escape};
 use crate::render::RenderError;
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use wireproof_matrices::plan::{Class, Kind as Rule};
 use wireproof_matrices::verdict::{Comparison, GateResult, Outcome, Verdict};
 
 /// Most pictures of a gate; a plan with more comparisons has the rest in its tables.
-const PICTURES: usize = 8;
+const PICTURES: usize = 12;
 
 /// What the page adds to the look of every page: colours by name, pictures, tables that fold on a narrow screen, print.
 const LOOK: &str = include_str!("page.css");
@@ -35,7 +35,7 @@ pub(super) fn write(report: &Report<'_>, out: &mut dyn Write) -> Result<(), Rend
     let class = outcome(v.verdict);
     writeln!(out, "<h1><span class=\"{class} badge\">{}</span> {name}</h1>", v.verdict.word())?;
     writeln!(out, "<p class=\"line\">{}</p>", escape(&v.line()))?;
-    parts::all(report).iter().try_for_each(|p| part(v, p, out))?;
+    parts::all(report).iter().try_for_each(|p| part(report, p, out))?;
     record(report, out)?;
     Ok(writeln!(out, "</body>\n</html>")?)
 }
@@ -49,7 +49,8 @@ fn outcome(outcome: Outcome) -> &'static str {
     }
 }
 
-fn part(v: &Verdict, part: &Part, out: &mut dyn Write) -> io::Result<()> {
+fn part(report: &Report<'_>, part: &Part, out: &mut dyn Write) -> io::Result<()> {
+    let v = report.verdict;
     writeln!(out, "<section>\n<h2>{}</h2>", escape(part.heading))?;
     part.texts.iter().try_for_each(|text| writeln!(out, "<p>{}</p>", escape(text)))?;
     let fold = matches!(part.kind, Kind::Gates | Kind::Diagnostics);
@@ -58,6 +59,7 @@ fn part(v: &Verdict, part: &Part, out: &mut dyn Write) -> io::Result<()> {
         Kind::Gates => pictures(v, Class::Gate, out)?,
         Kind::Diagnostics => pictures(v, Class::Diagnostic, out)?,
         Kind::Drops => lags(v, out)?,
+        Kind::Ladder => climbs(report, out)?,
         Kind::Plain => {}
     }
     if !part.list.is_empty() {
@@ -115,14 +117,21 @@ fn data(table: &Table, at: usize, cell: &str) -> String {
 fn pictures(v: &Verdict, class: Class, out: &mut dyn Write) -> io::Result<()> {
     let treatments = treatments(v);
     for gate in v.gates.iter().filter(|gate| gate.class == class) {
-        let pictures: Vec<String> = of_gate(v, gate, &treatments).into_iter().take(PICTURES).collect();
+        let pictures = of_gate(v, gate, &treatments);
         if pictures.is_empty() {
             continue;
         }
         writeln!(out, "<h3>{} <small>{}</small></h3>", escape(&gate.id), escape(&gate.metric))?;
         writeln!(out, "<div class=\"figures\">")?;
-        pictures.iter().try_for_each(|picture| out.write_all(picture.as_bytes()))?;
+        pictures.iter().take(PICTURES).try_for_each(|picture| out.write_all(picture.as_bytes()))?;
         writeln!(out, "</div>")?;
+        if let Some(left) = pictures.len().checked_sub(PICTURES + 1) {
+            writeln!(
+                out,
+                "<p>{} are not drawn; their figures are below.</p>",
+                plural(left as u64 + 1, "picture")
+            )?;
+        }
     }
     Ok(())
 }
@@ -144,7 +153,9 @@ fn of_gate(v: &Verdict, gate: &GateResult, treatments: &[&str]) -> Vec<String> {
     for series in &all {
         let stream = series.key.split_once(':').map(|(_, stream)| stream);
         let of_stream = gate.comparisons.iter().filter(|c| stream.is_none() || c.stream.as_deref() == stream);
-        let median = of_stream.clone().find_map(|c| c.median_baseline).map(|number| number.0);
+        // Strata stand at levels of their own: one line for all of them would be wrong for each.
+        let level = of_stream.clone().find_map(|c| c.median_baseline).map(|number| number.0);
+        let median = level.filter(|_| !series.several_strata());
         let limit = match (gate.kind, gate.margin) {
             (Rule::NonInferiority, Some(margin)) => median.map(|median| median + margin.0),
             (Rule::Ceiling, Some(margin)) => Some(margin.0),
@@ -210,6 +221,24 @@ fn lags(v: &Verdict, out: &mut dyn Write) -> io::Result<()> {
         lags.under, lags.over
     );
     writeln!(out, "<div class=\"figures\">\n{}</div>", figure(&plot::lags(&lags), &caption))
+}
+
+/// Estimates and bounds over the steps of a ladder.
+fn climbs(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let climbs = report.envelope.map(parts::climbs).unwrap_or_default();
+    let Some(envelope) = report.envelope.filter(|_| !climbs.is_empty()) else { return Ok(()) };
+    writeln!(out, "<div class=\"figures\">")?;
+    for climb in climbs.iter().take(PICTURES) {
+        let caption = format!(
+            "<span><b>{}</b> {}</span> <span>{} measured, with its upper bound</span> <span><i class=\"limit\"></i> \
+             limit</span>",
+            escape(climb.id),
+            escape(climb.metric),
+            plot::key(0)
+        );
+        write!(out, "{}", figure(&plot::climb(climb, &envelope.factor), &caption))?;
+    }
+    writeln!(out, "</div>")
 }
 
 /// The record itself, for programs.

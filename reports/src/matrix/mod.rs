@@ -1,6 +1,6 @@
 //! A matrix: its verdict (`wireproof.verdict/1`) and what lies beside it in the bundle, in every format.
 //!
-//! What a format says is put together once, in [`parts`]; the writers only lay it out. Nothing here judges or
+//! What a format says is put together once, in `parts`; the writers only lay it out. Nothing here judges or
 //! computes statistics: every figure stands in the record.
 
 pub mod calibrate;
@@ -17,6 +17,7 @@ mod table;
 use crate::{Format, RenderError, Style};
 use serde::Serialize;
 use std::io::Write;
+use wireproof_matrices::ladder::Envelope;
 use wireproof_matrices::plan::Plan;
 use wireproof_matrices::verdict::{Decision, Outcome, Verdict};
 use wireproof_recorder::analysis::causes::Counts;
@@ -35,6 +36,8 @@ pub struct Report<'a> {
     pub environment: Option<&'a serde_json::Value>,
     /// Why frames were made, by treatment.
     pub causes: &'a [CauseRow],
+    /// What a capacity ladder showed.
+    pub envelope: Option<&'a Envelope>,
 }
 
 /// Why the frames of a treatment's counted arms were made.
@@ -70,7 +73,7 @@ impl<'a> Report<'a> {
 
     /// A report of a verdict alone.
     pub fn new(verdict: &'a Verdict) -> Report<'a> {
-        Report { verdict, plan: None, environment: None, causes: &[] }
+        Report { verdict, plan: None, environment: None, causes: &[], envelope: None }
     }
 
     /// Writes the report; the octets depend on the arguments alone.

@@ -2,7 +2,7 @@
 //! every colour is a class of the page's style, every mark has a shape as well.
 
 use super::figure::{divisor, figure, signed, tick, word};
-use super::parts::{Lags, Series};
+use super::parts::{Climb, Lags, Series};
 use crate::page::escape;
 use std::fmt::Write;
 use wireproof_matrices::number::Number;
@@ -93,6 +93,15 @@ impl Plane {
     fn mark(&mut self, x: f64, value: f64, mark: &Mark) {
         let y = self.y(value);
         let _ = writeln!(self.text, "{}", shape(x, y, mark));
+    }
+
+    /// From a value to its bound, with a foot at the bound.
+    fn whisker(&mut self, x: f64, value: f64, bound: f64) {
+        let (from, to, left, right) = (self.y(value), self.y(bound), x - 5.0, x + 5.0);
+        let _ = writeln!(
+            self.text,
+            "<path class=\"whisker\" d=\"M{x:.1} {from:.1}V{to:.1}M{left:.1} {to:.1}H{right:.1}\"/>"
+        );
     }
 
     fn end(mut self) -> String {
@@ -194,7 +203,7 @@ fn place(n: usize, of: usize) -> f64 {
 /// A line where a stratum begins, if there are several.
 fn strata(plane: &mut Plane, series: &Series<'_>) {
     let names: Vec<&str> = series.arms.iter().map(|(arm, _)| arm.stratum.as_str()).collect();
-    if names.iter().all(|name| Some(name) == names.first()) {
+    if !series.several_strata() {
         return;
     }
     for (n, name) in names.iter().enumerate() {
@@ -238,6 +247,28 @@ fn limits(gate: &GateResult) -> Vec<f64> {
         (Kind::NonInferiority, Some(margin)) => vec![margin.0],
         _ => Vec::new(),
     }
+}
+
+/// Estimates of a gate over the steps of a ladder, each with a whisker up to its bound, and the limit.
+pub(super) fn climb(climb: &Climb<'_>, factor: &str) -> String {
+    let scale = divisor(climb.unit);
+    let ends = climb.steps.iter().flat_map(|(_, point, bound)| [*point, *bound]).flatten();
+    let values: Vec<f64> = ends.chain([climb.limit]).map(|value| value / scale).collect();
+    let label = format!("{} over the steps of {factor}", climb.metric);
+    let mut plane =
+        Plane::new(&label, &values, least(climb.unit), word(climb.unit), &format!("{factor} \u{2192}"));
+    plane.across(climb.limit / scale, "limit");
+    for (n, (level, point, bound)) in climb.steps.iter().enumerate() {
+        let x = place(n, climb.steps.len());
+        plane.label(x, BOTTOM + 14.0, "middle", &level.to_string());
+        let Some(point) = point else { continue };
+        if let Some(bound) = bound {
+            plane.whisker(x, point / scale, bound / scale);
+        }
+        let title = format!("{level}: {} {}", figure(Number(*point), climb.unit), word(climb.unit));
+        plane.mark(x, point / scale, &Mark { treatment: 0, hollow: false, title });
+    }
+    plane.end()
 }
 
 /// Edges of the lags that are drawn, ms.

@@ -22,6 +22,7 @@ pub(super) fn write(report: &Report<'_>, style: Style, out: &mut dyn Write) -> i
     headline(v, style, out)?;
     writeln!(out)?;
     facts(v, style.width, out)?;
+    ladder(report, style, out)?;
     gates(v, Class::Gate, style, out)?;
     gates(v, Class::Diagnostic, style, out)?;
     listed("FINDINGS", &findings(v), style.width, out)?;
@@ -72,6 +73,41 @@ fn facts(v: &Verdict, width: usize, out: &mut dyn Write) -> io::Result<()> {
     say("lost", &format!("{}{of}{other}", count(lost.lost)))?;
     v.cpu.iter().try_for_each(|text| say("cpu", text))
 }
+
+/// One line a step, then what it showed.
+fn ladder(report: &Report<'_>, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    let Some(envelope) = report.envelope else { return Ok(()) };
+    writeln!(out, "\nENVELOPE")?;
+    wrap(&envelope.sentence(), style.width).iter().try_for_each(|part| writeln!(out, "{part}"))?;
+    let mut columns = Columns::new(&LADDER);
+    for step in &envelope.steps {
+        for (n, gate) in step.gates.iter().enumerate() {
+            let first = |text: String| if n == 0 { text } else { String::new() };
+            columns.row(vec![
+                first(count(step.level)),
+                first(step.arms.to_string()),
+                first(parts::kept(step)),
+                fit(&gate.id, 16),
+                parts::shown(gate, gate.limit),
+                parts::shown(gate, gate.point),
+                parts::bound(gate),
+                decision(report.verdict, gate.verdict),
+            ]);
+        }
+    }
+    columns.lines_within(style.width, &[1, 4]).iter().try_for_each(|text| writeln!(out, "{text}"))
+}
+
+const LADDER: [(&str, Align); 8] = [
+    ("LEVEL", Align::Right),
+    ("ARMS", Align::Right),
+    ("KEPT", Align::Right),
+    ("GATE", Align::Left),
+    ("LIMIT", Align::Right),
+    ("MEASURED", Align::Right),
+    ("BOUND", Align::Right),
+    ("VERDICT", Align::Left),
+];
 
 /// One line a gate, then what there is to say about those that do not pass.
 fn gates(v: &Verdict, class: Class, style: Style, out: &mut dyn Write) -> io::Result<()> {

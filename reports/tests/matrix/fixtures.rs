@@ -542,5 +542,6 @@ pub(super) fn all() -> Vec<(&'static str, Verdict)> {
         ("partial", partial()),
         ("exploratory", exploratory()),
         ("strata", super::odd::strata()),
+        ("ladder", super::odd::ladder()),
     ]
 }

@@ -48,7 +48,9 @@ fn text(v: &Verdict, format: Format) -> String {
 
 fn render(v: &Verdict, format: Format, style: Style, inconclusive: InconclusiveIs) -> String {
     let (environment, causes) = (environment(), causes());
-    let report = Report { environment: Some(&environment), causes: &causes, ..Report::new(v) };
+    let envelope = odd::envelope(v);
+    let environment = Some(&environment);
+    let report = Report { environment, causes: &causes, envelope: envelope.as_ref(), ..Report::new(v) };
     let mut out = Vec::new();
     report.render(format, style, inconclusive, &mut out).unwrap();
     String::from_utf8(out).unwrap()
@@ -67,7 +69,7 @@ const EXTENSIONS: [(Format, &str); 7] = [
 /// The formats that are kept of a fixture; the longest ones of two only.
 fn kept(name: &str, format: Format) -> bool {
     match format {
-        Format::Html | Format::Json => matches!(name, "fail" | "strata"),
+        Format::Html | Format::Json => matches!(name, "fail" | "strata" | "ladder"),
         Format::Jsonl => name == "fail",
         _ => true,
     }
@@ -189,7 +191,11 @@ fn the_report_says_what_the_run_does_not_show() {
         let end = &markdown[markdown.find("## What this does not show").unwrap()..];
         assert!(end.contains("1 in "), "{name}: a bound on what never happened");
         assert!(end.contains("kernel"), "{name}: wall time around a send");
-        assert_eq!(end.contains("strat") || end.contains("Strat"), name == "strata", "{name}: strata");
+        assert_eq!(
+            end.contains("strat") || end.contains("Strat"),
+            matches!(name, "strata" | "ladder"),
+            "{name}: strata"
+        );
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::fixtures::*;
 use serde_json::json;
+use wireproof_matrices::ladder::{Envelope, StepGate, StepRow, Stop};
 use wireproof_matrices::number::Number;
 use wireproof_matrices::plan::Kind;
 use wireproof_matrices::verdict::*;
@@ -90,4 +91,78 @@ pub(super) fn hostile() -> Verdict {
         .for_each(|loss| (loss.arm, loss.stream) = (bad.to_owned(), bad.to_owned()));
     v.drops_vs_drains = Some(json!({bad: bad}));
     v
+}
+
+/// A ladder over the frame rate: a ceiling and a gate on losses, the last step not shown to hold.
+pub(super) fn ladder() -> Verdict {
+    let mut arms = Vec::new();
+    for (stratum, p95) in [("fps-60", 5_400_000.0), ("fps-80", 6_900_000.0), ("fps-100", 9_300_000.0)] {
+        for block in 1..=6 {
+            let mut arm = arm(block, 1, "run", 1, p95 + f64::from(block * block) * 20_000.0);
+            arm.stratum = stratum.to_owned();
+            arms.push(arm);
+        }
+    }
+    let ceiling = GateResult {
+        point: some(9_500_000.0),
+        hl: some(9_560_000.0),
+        bound_low: None,
+        bound_high: None,
+        verdict: Decision::Inconclusive,
+        reason: "interval_straddles_margin".to_owned(),
+        ..gate("p95", "frame.p95", Kind::Ceiling, Unit::Ns, Some(9_800_000.0))
+    };
+    Verdict {
+        verdict: Outcome::Inconclusive,
+        reasons: vec!["fps up to 80 holds".to_owned()],
+        name: LADDER.to_owned(),
+        gates: vec![ceiling, lost()],
+        blocks_planned: 24,
+        blocks_complete: 18,
+        arms,
+        cpu: Vec::new(),
+        findings: Vec::new(),
+        limits: Vec::new(),
+        ..pass()
+    }
+}
+
+const LADDER: &str = "capacity-ladder";
+
+/// The envelope that belongs to a verdict, if it is that of the ladder.
+pub(super) fn envelope(v: &Verdict) -> Option<Envelope> {
+    let step = |level: u64, point: f64, bound: Option<f64>, verdict: Decision| {
+        let p95 = StepGate {
+            id: "p95".to_owned(),
+            metric: "frame.p95".to_owned(),
+            limit: some(9_800_000.0),
+            point: some(point),
+            bound: bound.map(Number),
+            verdict,
+            reason: "upper_bound_within_margin".to_owned(),
+        };
+        let lost = StepGate {
+            id: "lost".to_owned(),
+            metric: "wire.lost".to_owned(),
+            limit: None,
+            point: some(0.0),
+            bound: some(101_432.0),
+            verdict: Decision::Pass,
+            reason: "no_events".to_owned(),
+        };
+        let kept_ns = (level < 100).then_some(2_184_533_000_000 / level);
+        StepRow { level, arms: 6, gates: vec![p95, lost], verdict, kept_ns }
+    };
+    (v.name == LADDER).then(|| Envelope {
+        factor: "fps".to_owned(),
+        largest: Some(80),
+        stop: Stop::NotShown,
+        alpha_ppm: 50_000,
+        step_alpha_ppm: 12_500,
+        steps: vec![
+            step(60, 5_700_000.0, Some(5_890_000.0), Decision::Pass),
+            step(80, 7_200_000.0, Some(7_410_500.0), Decision::Pass),
+            step(100, 9_560_000.0, None, Decision::Inconclusive),
+        ],
+    })
 }

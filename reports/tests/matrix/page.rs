@@ -9,7 +9,7 @@ use wireproof_reports::Format;
 
 /// Everything a report is made of.
 fn record(v: &Verdict) -> Value {
-    json!({"verdict": v, "environment": environment(), "causes": causes()})
+    json!({"verdict": v, "environment": environment(), "causes": causes(), "envelope": odd::envelope(v)})
 }
 
 #[test]
@@ -81,6 +81,7 @@ fn no_name_gets_out_of_its_place_in_a_page() {
         "li",
         "line",
         "meta",
+        "path",
         "p",
         "polygon",
         "rect",

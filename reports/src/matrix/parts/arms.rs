@@ -132,6 +132,14 @@ pub(in crate::matrix) struct Series<'a> {
     pub(in crate::matrix) arms: Vec<(&'a ArmRow, f64)>,
 }
 
+impl Series<'_> {
+    /// True when the arms are of more than one stratum.
+    pub(in crate::matrix) fn several_strata(&self) -> bool {
+        let first = self.arms.first().map(|(arm, _)| arm.stratum.as_str());
+        self.arms.iter().any(|(arm, _)| Some(arm.stratum.as_str()) != first)
+    }
+}
+
 /// What a gate's metric was in the arms, a series a stream; none of events that never happened.
 pub(in crate::matrix) fn series<'a>(v: &'a Verdict, gate: &GateResult) -> Vec<Series<'a>> {
     let unit = value_unit(gate);

@@ -4,6 +4,7 @@
 mod arms;
 mod facts;
 mod gates;
+mod ladder;
 mod losses;
 
 use super::Report;
@@ -11,6 +12,7 @@ use super::figure::DASH;
 pub(super) use arms::{Series, counted, series};
 pub(super) use facts::{limits, rule as validity_rule};
 pub(super) use gates::{hl, interval, limit, point, rule, seed_rule};
+pub(super) use ladder::{Climb, bound, climbs, kept, shown};
 pub(super) use losses::{Lags, lags, whose};
 
 /// Which part it is, for writers that draw something beside it.
@@ -22,6 +24,8 @@ pub(super) enum Kind {
     Diagnostics,
     /// Losses against downloads: the lags are drawn.
     Drops,
+    /// Steps of a ladder: estimates and bounds are drawn.
+    Ladder,
     /// Nothing is drawn.
     Plain,
 }
@@ -105,7 +109,17 @@ pub(super) fn is_figure(cell: &str) -> bool {
     let unit = |text: &str| {
         matches!(
             text,
-            "%" | "of" | "in" | "\u{2264}" | "\u{2265}" | "\u{2026}" | "\u{b5}s" | "ppm" | "/s" | "points"
+            "%" | "ppb"
+                | "s"
+                | "of"
+                | "in"
+                | "\u{2264}"
+                | "\u{2265}"
+                | "\u{2026}"
+                | "\u{b5}s"
+                | "ppm"
+                | "/s"
+                | "points"
         )
     };
     cell.contains(|c: char| c.is_ascii_digit()) && cell.split(' ').all(|part| word(part) || unit(part))
@@ -120,6 +134,7 @@ pub(super) fn all(report: &Report<'_>) -> Vec<Part> {
     let parts = [
         Some(facts::run(report)),
         Some(facts::validity(verdict)),
+        ladder::envelope(report),
         Some(gates::gates(verdict)),
         gates::holm(verdict),
         gates::diagnostics(verdict),
