@@ -2,10 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests count as tests")]
 
+mod cli_support;
 mod device_process;
 
+use cli_support::{outcome, wireproof};
 use device_process::{Running, Web, memory, rig, token};
 use serde_json::{Value, json};
+use std::net::UdpSocket;
 use std::path::Path;
 use wireproof_recorder::layout::BOOT_ID;
 use wireproof_recorder::{Policy, parse};
@@ -106,4 +109,81 @@ fn a_reboot_is_another_boot_and_another_ring() {
         let id: String = image[BOOT_ID..BOOT_ID + 16].iter().map(|octet| format!("{octet:02x}")).collect();
         status["boot_id"] == id.as_str()
     });
+}
+
+/// The deeds of a truth file.
+fn deeds(path: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(path).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn faults_that_come_with_a_download_are_done_beside_it_and_at_no_other_time() {
+    let folder = memory();
+    let socket = rig(folder.path());
+    let faults =
+        ["--fault", "disturb:us=600,while=drain", "--fault", "drop:while=drain,output=pole-c,datagram=2"];
+    let rest = ["--raw-time", "700ms", "--truth", "truth"];
+    let (device, web) = device(folder.path(), &[&faults[..], &rest].concat());
+    let first = web.until(|status| status["engine"]["frames"].as_u64() > Some(30));
+    assert_eq!(deeds(&folder.path().join("truth")), Vec::<Value>::new());
+    let raw = web.ask("GET", "/v1/ring/raw", "");
+    assert_eq!(raw.status, 200, "{}", raw.head);
+    let over = web.until(|status| status["draining"] == false);
+    let later = |than: &Value, frames: u64| {
+        let than = than["engine"]["frames"].as_u64().map(|shown| shown + frames);
+        web.until(|status| status["engine"]["frames"].as_u64() > than)
+    };
+    // The frame behind its end still lies beside it; half a second more shows that no further one does.
+    let over = later(&over, 2);
+    later(&over, 30);
+    device.signal("-TERM");
+    let (_, account) = device.ended();
+    let deeds = deeds(&folder.path().join("truth"));
+    let ns = |value: &Value| value["monotonic_ns"].as_u64().unwrap();
+    assert!(deeds.iter().all(|deed| deed["while"] == "drain" && (ns(&first)..ns(&over)).contains(&ns(deed))));
+    let of = |kind: &str| deeds.iter().filter(|deed| deed["kind"] == kind).count() as u64;
+    // 42 frames on a host that is never late; no frame has one without the other.
+    assert!(of("disturb") >= 3 && of("disturb") == of("drop"), "{deeds:?}");
+    let own = |name: &str| account["outputs"][2][name].as_u64().unwrap();
+    assert_eq!((own("handed"), own("handed") - own("datagrams")), (own("made"), of("drop")), "{account}");
+    drop(socket);
+}
+
+#[test]
+fn a_frame_goes_to_each_destination_of_its_output() {
+    let folder = memory();
+    let sockets = [(); 3].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
+    let to = |at: usize| sockets[at].local_addr().unwrap();
+    let text = format!(
+        "[[output]]\nname = \"pole-a\"\nprotocol = \"bigpacket\"\noctets = 4000\nto = [\"{}\", \"{}\", \"{}\"]\n\
+         [[fault]]\nkind = \"drop\"\nframe = 3\ndatagram = 1\n",
+        to(0),
+        to(1),
+        to(2)
+    );
+    std::fs::write(folder.path().join("device.toml"), text).unwrap();
+    let arguments = ["device", "--rig", "device.toml", "--ring", "ring", "--frames", "8", "--format", "json"];
+    let device =
+        Running::until(folder.path(), &[&arguments[..], &["--truth", "truth"]].concat(), "recording into");
+    let (code, account) = device.ended();
+    assert_eq!(code, Some(0), "{account}");
+    let got = sockets.map(|socket| {
+        socket.set_nonblocking(true).unwrap();
+        let mut octets = [0; 2048];
+        std::iter::from_fn(|| socket.recv(&mut octets).ok().map(|length| octets[..length].to_vec()))
+            .collect::<Vec<_>>()
+    });
+    let output = &account["outputs"][0];
+    let number = |name: &str| output[name].as_u64().unwrap() as usize;
+    assert!(got[0] == got[1] && got[1] == got[2]);
+    assert_eq!(
+        (got[0].len(), number("datagrams")),
+        (number("made") - 1, 3 * (number("made") - 1)),
+        "{output}"
+    );
+    assert_eq!((number("handed"), output["further"].as_array().map(Vec::len)), (number("made"), Some(2)));
+    assert_eq!(deeds(&folder.path().join("truth"))[0]["destinations"], 3);
+    let (code, out, err) = outcome(wireproof(folder.path()).args(["ring", "verify", "ring"]));
+    assert_eq!(code, 0, "{out}{err}");
 }

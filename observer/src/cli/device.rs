@@ -137,6 +137,7 @@ fn misbehaviour(kind: Kind) -> Option<&'static str> {
         Kind::TruncatedDownload => Some("cut"),
         Kind::CorruptDownload => Some("corrupt"),
         Kind::GenerationInDownload => Some("generation"),
+        Kind::RefusedDownload => Some("refuse"),
         _ => None,
     }
 }

@@ -33,7 +33,7 @@ pub(super) struct DeviceServiceArgs {
     /// Control socket of the engine
     #[arg(long, value_name = "SOCKET")]
     control: Option<PathBuf>,
-    /// Plant a fault: slow, cut, corrupt, length, crc, generation, liar; :PERCENT of the answers
+    /// Plant a fault: slow, cut, corrupt, length, crc, generation, liar, refuse; :PERCENT of the answers
     #[arg(long, value_name = "KIND[:PERCENT]")]
     misbehave: Vec<Misbehave>,
     /// Seed of the faults

@@ -22,8 +22,8 @@ DDP (6), to 127.0.0.1 unless --to or the file names a target.
 A fault is NAME or NAME:KEY=VALUE,...: frame=120, frame=120-180, every=60 or rate=0.001 say when, while=drain, profiler
 or preview beside what; output, datagram, outputs, count, ms and us say to what and how much. Names: drop, burst, unsent,
 duplicate, reorder, late, truncate, torn, payload, missing-push, second-source, stall, clock-step, reboot, generation,
-lying-toggle, disturb, capacity, unserved, unrelated; and for the HTTP service slow-endpoint, truncated-download,
-corrupt-download, generation-in-download. docs/device.md explains them, the ring, the switches and the web service.
+lying-toggle, disturb, capacity, unserved, unrelated, skip, throttled, build-change; and for the HTTP service
+slow-endpoint, truncated-download, corrupt-download, generation-in-download, refused-download. docs/device.md explains them, the ring, the switches and the web service.
 
 Exit code 0, also after Ctrl-C without a fixed length; 2 for what cannot be meant: nothing was sent then; 5 when a
 fixed length was cut short; 6 when the ring, a socket or a file cannot be used, or datagrams could not be sent.")]
