@@ -119,7 +119,7 @@ pub(super) async fn fetch(
 
 /// Asks for a path that costs the device next to nothing; the clocks that the answer carries.
 pub(super) async fn exchange(url: &DrainUrl, path: &'static str) -> Option<Exchange> {
-    // Dropped with this call, which ends the connection too.
+    // The driver is dropped with this call, which ends the connection too.
     let (mut sender, _driver) = connect(url).await.ok()?;
     let mut request = request(url, Empty::<Bytes>::new());
     *request.uri_mut() = path.parse().ok()?;

@@ -46,7 +46,7 @@ impl DrainUrl {
         DrainUrl { target: format!("{prefix}{slash}{path}"), ..self.clone() }
     }
 
-    /// The same with a bearer token (RFC 6750) instead of name and password.
+    /// The same with a bearer token (RFC 6750), which is never shown, instead of name and password.
     ///
     /// # Errors
     /// [`BadUrl::Token`]: it cannot stand in a header.

@@ -69,10 +69,10 @@ impl Worker {
 
     /// Makes one download and reports it; true when it was broken off because of `stop`.
     async fn one(&self, start: Start, stop: &mut oneshot::Receiver<Infallible>) -> bool {
-        let mut probes = self.probes().await;
         let name = format!("drain-{:04}-{}.bin", start.number, now_ns());
-        let (mut span, stopped, is_ring) = download(&self.plan, start.number, &name, stop).await;
-        self.is_ring.set(is_ring);
+        let mut probes = self.probes().await;
+        let (mut span, stopped) = download(&self.plan, start.number, &name, stop).await;
+        self.is_ring.set(span.exchange.is_some() || span.ring.is_some());
         if !stopped {
             probes.extend(self.probes().await);
         }
@@ -80,16 +80,26 @@ impl Worker {
         Counts::add(&self.counts.unreported, u64::from(self.spans.try_send(span).is_err()));
         stopped
     }
+
+    /// Readings of the device's clock beside a download; the first that fails is the last that is asked for.
+    async fn probes(&self) -> Vec<Exchange> {
+        let mut found = Vec::new();
+        while self.is_ring.get() && found.len() < PROBES {
+            let Ok(Some(exchange)) = timeout(PATIENCE, exchange(&self.plan.url, HEALTH)).await else { break };
+            found.push(exchange);
+        }
+        found
+    }
 }
 
 /// Makes one download into `NAME` in the plan's folder, whatever the schedule says; true with it when `stop` broke it
-/// off, and true when the server says that it is a ring.
+/// off.
 pub async fn download(
     plan: &DrainPlan,
     number: u64,
     name: &str,
     stop: &mut oneshot::Receiver<Infallible>,
-) -> (DrainSpan, bool, bool) {
+) -> (DrainSpan, bool) {
     let started_ns = now_ns();
     let mut told = Told::default();
     let mut nobody = |_, _| {};
@@ -124,19 +134,7 @@ pub async fn download(
         exchange: told.exchange,
         probes: Vec::new(),
     };
-    (span, stopped, told.ring)
-}
-
-impl Worker {
-    /// Readings of the device's clock beside a download; the first that fails is the last that is asked for.
-    async fn probes(&self) -> Vec<Exchange> {
-        let mut found = Vec::new();
-        while self.is_ring.get() && found.len() < PROBES {
-            let Ok(Some(exchange)) = timeout(PATIENCE, exchange(&self.plan.url, HEALTH)).await else { break };
-            found.push(exchange);
-        }
-        found
-    }
+    (span, stopped)
 }
 
 /// The wall clock, which kernel stamps come from too.
