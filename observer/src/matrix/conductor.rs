@@ -319,7 +319,11 @@ impl Conductor {
     fn close_window(&mut self) -> Result<Answer, Failure> {
         self.control.cut_drains();
         let Some(arm) = &mut self.arm else { return Err(Failure::Refused("no arm is going".to_owned())) };
-        arm.noted.window.end_ns = wall_ns();
+        // The window is as long as planned; this thread may be late.
+        let planned = arm.noted.order.as_ref().map_or(0, |order| order.measure_ns);
+        let planned = i64::try_from(planned).unwrap_or(i64::MAX);
+        let window = &mut arm.noted.window;
+        window.end_ns = wall_ns().min(window.start_ns.saturating_add(planned));
         Ok(Answer::Done)
     }
 

@@ -208,7 +208,7 @@ async fn done(
         Job::Clock => device.clock(&|| clock.now_ns()).await.map(Answer::Clock),
         Job::Collect(fetch) => {
             let (_open, mut never) = oneshot::channel();
-            let (span, _) = download(&plan(&fetch, limit), 1, &fetch.name, &mut never).await;
+            let (span, ..) = download(&plan(&fetch, limit), 1, &fetch.name, &mut never).await;
             let _ = told.send(Told::Collected(ticket, Box::new(span)));
             return None;
         }
@@ -228,7 +228,7 @@ async fn drained(
     mut stopped: oneshot::Receiver<Infallible>,
 ) -> ArmDrain {
     let start_ns = clock.now_ns();
-    let (span, _) = download(&plan(fetch, fetch.limit), 1, &fetch.name, &mut stopped).await;
+    let (span, ..) = download(&plan(fetch, fetch.limit), 1, &fetch.name, &mut stopped).await;
     let bench = Span { start_ns, end_ns: clock.now_ns() };
     let failed = failure(fetch, &span);
     let sha256 = Some(span.sha256).filter(|sha256| !sha256.is_empty());

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};
 use wireproof_matrices::arm::{Arm, Episode, Owners};
+use wireproof_matrices::correlate::of_arms;
 use wireproof_matrices::digest::Digest;
 use wireproof_matrices::journal::Record;
 use wireproof_matrices::plan::{Margin, Plan};
@@ -104,7 +105,9 @@ pub fn judge_opened(bundle: &Bundle, how: &How) -> Result<Judged, BundleError> {
         Some(arms) => arms.clone(),
         None => arms(bundle)?,
     };
-    let circumstances = Circumstances { what_if: changed, ..circumstances(bundle, &frozen)? };
+    let drops_vs_drains = of_arms(&frozen, &arms).and_then(|laid| serde_json::to_value(laid).ok());
+    let known = circumstances(bundle, &frozen)?;
+    let circumstances = Circumstances { what_if: changed, drops_vs_drains, ..known };
     let verdict = judge(&plan, &arms, &circumstances);
     let environment = match bundle.files().contains_key("env.json") {
         true => serde_json::from_slice(&bundle.read("env.json")?).ok(),

@@ -108,7 +108,7 @@ fn retention(url: &DrainUrl, folder: &Path) -> Option<u64> {
     let plan =
         DrainPlan { deadline: DOWNLOAD, ..DrainPlan::new(url.clone(), Duration::from_secs(1), folder) };
     let (_open, mut never) = oneshot::channel();
-    let (span, _) = runtime.block_on(download(&plan, 1, name, &mut never));
+    let (span, ..) = runtime.block_on(download(&plan, 1, name, &mut never));
     runtime.shutdown_background();
     let image = std::fs::read(folder.join(name)).ok();
     discard(&folder.join(name));

@@ -22,13 +22,15 @@ use wireproof_protocols::verify::{Options, Progress, StreamProgress};
 const LOOK: Duration = Duration::from_millis(100);
 /// The time over which a rate is taken, ns.
 const OVER_NS: i64 = 2_000_000_000;
+/// The least time that says anything about a rate, ns.
+const LEAST_NS: i64 = 400_000_000;
 
 /// What the streams looked like at a moment.
 #[derive(Clone, Debug, Default)]
 pub struct Look {
-    /// Frames a million seconds over the last two seconds, the slowest stream; `None` before two seconds were seen.
+    /// Frames a million seconds over the last two seconds, or as much as was seen so far, of the slowest stream.
     pub rate_uhz: Option<u64>,
-    /// How far the worst stream is from the expected rate, ppm.
+    /// How far the worst stream is from the expected rate, ppm; `None` before two seconds were seen.
     pub off_ppm: Option<u64>,
     /// Datagrams missing over the last two seconds.
     pub gaps: u64,
@@ -195,15 +197,18 @@ impl Rates {
             while kept.get(1).is_some_and(|next| count.at_ns - next.at_ns >= OVER_NS) {
                 kept.pop_front();
             }
-            let Some(first) = kept.front().filter(|first| count.at_ns - first.at_ns >= OVER_NS) else {
+            let Some(first) = kept.front().filter(|first| count.at_ns - first.at_ns >= LEAST_NS) else {
                 continue;
             };
-            look.gaps += count.lost.saturating_sub(first.lost);
             let rate = rate_uhz(first, &count, own_share(stream, s));
+            look.rate_uhz = Some(look.rate_uhz.unwrap_or(u64::MAX).min(rate));
+            if count.at_ns - first.at_ns < OVER_NS {
+                continue;
+            }
+            look.gaps += count.lost.saturating_sub(first.lost);
             let expected = u64::from(plan.target.expected_fps) * 1_000_000;
             let off = rate.abs_diff(expected) * 1_000_000 / expected.max(1);
             look.off_ppm = Some(look.off_ppm.unwrap_or(0).max(off));
-            look.rate_uhz = Some(look.rate_uhz.unwrap_or(u64::MAX).min(rate));
         }
         if look.seen.len() < plan.stream.len() {
             (look.off_ppm, look.rate_uhz) = (None, None);

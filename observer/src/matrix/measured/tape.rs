@@ -38,6 +38,8 @@ pub(super) struct One {
     pub(super) stream: u32,
     /// Place in the frame: octet offset, or 0 where each stream has one datagram a frame.
     pub(super) offset: u32,
+    /// Number on the wire.
+    pub(super) number: Option<u32>,
     /// Data of a frame, not a sync or a goodbye.
     pub(super) data: bool,
     pub(super) copy: bool,
@@ -121,6 +123,7 @@ fn one(arrival: Arrival, d: &Datagram<'_>, noted: &wireproof_protocols::verify::
         protocol: pdu.map(|p| p.kind.protocol),
         stream: pdu.and_then(|p| p.stream).unwrap_or(0),
         offset: pdu.map_or(0, |p| p.offset),
+        number: pdu.and_then(|p| p.sequence),
         data: marks.has(Marks::DATA) && !marks.has(Marks::TERMINATED),
         copy: noted.copy,
         well_formed: noted.well_formed,

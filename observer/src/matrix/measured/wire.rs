@@ -1,6 +1,6 @@
 //! What the wire showed of each stream of the plan within the window.
 
-use super::frames::{FrameStarts, Shown};
+use super::frames::{FrameStarts, Part, Shown};
 use super::tape::{One, Taped};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
@@ -85,7 +85,7 @@ fn indices(account: &Account, want: &Wanted<'_>) -> Vec<usize> {
 /// What a pass over the datagrams shows.
 fn passed(want: &Wanted<'_>, fps: u32, datagrams: &[One], window: Span) -> WireStream {
     let mut stream = WireStream { id: want.plan.id.clone(), ..WireStream::default() };
-    let mut frames = FrameStarts::new(fps, want.plan.datagrams_per_frame);
+    let mut frames = FrameStarts::new(fps, want.plan.datagrams_per_frame, want.plan.seq_modulus);
     let mut shown: Vec<Shown> = Vec::new();
     let inside = |ns: i64| (window.start_ns..window.end_ns).contains(&ns);
     for one in datagrams.iter().filter(|d| !d.copy && want.has(d.protocol, d.stream, d.destination)) {
@@ -97,7 +97,8 @@ fn passed(want: &Wanted<'_>, fps: u32, datagrams: &[One], window: Span) -> WireS
         stream.datagrams += u64::from(counts);
         stream.shape += u64::from(counts && (!one.well_formed || one.protocol.is_none()));
         if one.data && one.protocol.is_some() {
-            shown.extend(frames.datagram(one.at_ns, want.place(one), one.digest));
+            let (at_ns, place) = (one.at_ns, want.place(one));
+            shown.extend(frames.datagram(Part { at_ns, place, number: one.number, digest: one.digest }));
         }
     }
     shown.extend(frames.finish());
