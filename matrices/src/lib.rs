@@ -5,7 +5,9 @@
 
 pub mod arm;
 pub mod calibrate;
+pub mod clock;
 pub mod compare;
+pub mod correlate;
 pub mod digest;
 pub mod gate;
 #[cfg(test)]

@@ -5,6 +5,7 @@
 use serde_json::{Map, Value, json};
 use wireproof_matrices::order::{Keystream, blocks, drain_starts, key, williams};
 use wireproof_matrices::plan::canonical::{canonical, gates_sha256, plan_sha256, sha256_hex};
+use wireproof_matrices::plan::check::{Retention, blind, drain_share_ppm};
 use wireproof_matrices::plan::{Margin, Motion, Plan, Role, Word};
 use wireproof_matrices::units::{duration_ns, ratio_ppm};
 
@@ -192,4 +193,31 @@ fn the_example_is_read_as_it_is_with_every_default() {
     assert_eq!((margins[4], plan.gate[4].min_trials), (None, Some(30_000)));
     assert_eq!(plan.gate[6].expected_sign.as_deref(), Some("+"));
     assert_eq!(plan.evidence.min_free_bytes, 2 << 30);
+}
+
+#[test]
+fn the_retention_of_the_ring_is_the_golden_one() {
+    let (input, expected) = case("ring-retention");
+    let ns = |key: &str| (input[key].as_f64().unwrap() * 1e9).round() as u64;
+    let (records, rate) = (number(&input["records"]), number(&input["records_per_s"]));
+    let found = Retention::of(records, rate, ns("measure_s"), ns("guard_s"), ns("download_s"));
+    assert_eq!(json!((found.retention_ns as f64 / 1e6).round() / 1e3), expected["retention_s"]);
+    assert_eq!(json!((found.margin_ns as f64 / 1e6).round() / 1e3), expected["margin_s"]);
+    assert_eq!(json!(found.longest_arm_s), expected["longest_arm_s_at_80_percent"]);
+}
+
+#[test]
+fn the_share_of_drains_blinds_a_percentile_as_in_the_golden_case() {
+    let (input, expected) = case("dilution-lint");
+    for (row, (share, lint)) in input["rows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .zip(expected["share_ppm"].as_array().unwrap().iter().zip(expected["lint"].as_array().unwrap()))
+    {
+        let found =
+            drain_share_ppm(number(&row[0]), number(&row[1]) * 1_000_000, number(&row[2]) * 1_000_000);
+        assert_eq!(json!(found), *share);
+        assert_eq!(json!(if blind(found, 9500) { "blind" } else { "ok" }), *lint);
+    }
 }

@@ -81,6 +81,7 @@ fn replay(verifier: &mut Verifier, event: Event<'_>, counted: impl Fn(Arrival) -
             verifier.on_packet(counted(arrival));
             verifier.on_others(datagrams);
         }
+        Event::Digests(_) => {}
         Event::Drops(drops) => verifier.on_drops(drops),
         Event::ClockStep(by) => verifier.on_clock_step(by),
         Event::Blind { from, to, count } => verifier.on_blind(from, to, count),

@@ -4,82 +4,19 @@
 #![allow(clippy::print_stdout, reason = "what is skipped is said")]
 
 mod cli_support;
+mod device_process;
 #[allow(dead_code, reason = "its isolation alone is used here")]
 mod live_support;
 
 use cli_support::{outcome, wireproof};
+use device_process::{Running, binary, memory, rig};
 use serde_json::Value;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpStream, UdpSocket};
+use std::net::TcpStream;
 use std::os::unix::net::UnixDatagram;
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::process::Command;
 use wireproof_recorder::{Policy, parse};
-
-/// A device that runs.
-struct Running {
-    child: Child,
-    talk: BufReader<ChildStderr>,
-    /// The line that was waited for.
-    line: String,
-}
-
-fn binary() -> PathBuf {
-    assert_cmd::cargo::cargo_bin("wireproof")
-}
-
-impl Running {
-    /// Starts a verb and waits for a line of its talk.
-    fn until(folder: &Path, arguments: &[&str], text: &str) -> Running {
-        let mut command = Command::new(binary());
-        command.current_dir(folder).env_clear().env("HOME", folder).args(arguments);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let mut talk = BufReader::new(child.stderr.take().unwrap());
-        let mut line = String::new();
-        while !line.contains(text) {
-            line.clear();
-            assert!(talk.read_line(&mut line).unwrap() > 0, "it ended before {text:?}");
-        }
-        Running { child, talk, line }
-    }
-
-    fn signal(&self, name: &str) {
-        let status = Command::new("kill").args([name, &self.child.id().to_string()]).status().unwrap();
-        assert!(status.success());
-    }
-
-    /// Exit code and the JSON account.
-    fn ended(mut self) -> (Option<i32>, Value) {
-        let mut out = String::new();
-        self.child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
-        let mut rest = String::new();
-        self.talk.read_to_string(&mut rest).unwrap();
-        let code = self.child.wait().unwrap().code();
-        (code, serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error}: {out}{rest}")))
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// A device file whose outputs send to a socket of the test, so that nobody else on this host is disturbed.
-fn rig(folder: &Path) -> UdpSocket {
-    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-    let to = socket.local_addr().unwrap();
-    let output = |name: &str, rest: &str| format!("[[output]]\nname = \"{name}\"\nto = \"{to}\"\n{rest}\n");
-    let text = [
-        output("pole-a", "protocol = \"bigpacket\"\npixels = 2880"),
-        output("pole-b", "protocol = \"sacn\"\noctets = 6144\nchunk = 512"),
-        output("pole-c", "protocol = \"ddp\"\npixels = 2880"),
-    ];
-    fs::write(folder.join("device.toml"), text.concat()).unwrap();
-    socket
-}
 
 #[test]
 fn an_observed_device_passes_and_both_count_the_same() {
@@ -104,11 +41,6 @@ fn an_observed_device_passes_and_both_count_the_same() {
         assert_eq!(streams.len(), 14);
         assert!(streams.iter().all(|stream| stream["sequence"]["lost"] == 0), "{summary}");
     });
-}
-
-/// A folder in memory, where a ring may lie.
-fn memory() -> tempfile::TempDir {
-    tempfile::tempdir_in("/dev/shm").unwrap()
 }
 
 #[test]

@@ -7,7 +7,7 @@ mod cli_support;
 use cli_support::{outcome, wireproof};
 use std::fs;
 
-const VERBS: [&str; 15] = [
+const VERBS: [&str; 16] = [
     "demo",
     "analyze",
     "observe",
@@ -16,6 +16,7 @@ const VERBS: [&str; 15] = [
     "explain",
     "slice",
     "ring",
+    "matrix",
     "send",
     "replay",
     "bench",

@@ -4,12 +4,13 @@
 
 mod cli_support;
 
-use cli_support::{outcome, planted, wireproof};
+use cli_support::{conforms, outcome, planted, wireproof};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use wireproof_reports::CONVERSION_SCHEMA;
 
 /// The samples' wall clock, ns since 1970, at their monotonic second 1000.
 const WALL_NS: i64 = 1_790_000_000_000_000_000;
@@ -36,7 +37,10 @@ fn events(octets: &[u8]) -> Vec<Value> {
 }
 
 fn manifest(folder: &Path, output: &str) -> Value {
-    serde_json::from_slice(&fs::read(folder.join(format!("{output}.manifest.json"))).unwrap()).unwrap()
+    let octets = fs::read(folder.join(format!("{output}.manifest.json"))).unwrap();
+    let manifest = serde_json::from_slice(&octets).unwrap();
+    conforms(CONVERSION_SCHEMA, &manifest);
+    manifest
 }
 
 /// Names of the rows of a Chrome trace.

@@ -7,7 +7,7 @@ mod reconcile_support;
 use reconcile_support::{Plan, Run, Who, run};
 use wireproof_protocols::verify::Owners;
 use wireproof_recorder::Policy;
-use wireproof_recorder::offset::{Exchange, estimate};
+use wireproof_recorder::offset::{Exchange, Track, estimate};
 use wireproof_reports::reconcile::{Clock, DeviceRecord};
 
 const OUTPUTS: [&str; 3] = ["pole-a", "pole-b", "pole-c"];
@@ -136,9 +136,77 @@ fn a_measured_offset_takes_the_place_of_the_wall_clock() {
         sent_ns: reconcile_support::START_NS as i64 + 600_000,
         answered_ns: wall + 1_100_000,
     };
-    run.clock = Clock::Measured(estimate(&[exchange], 1_000).unwrap());
+    run.clock = Clock::Measured(estimate(&[exchange], 1_000).unwrap().into());
     let told = run.reconcile();
     assert_eq!(run.owners("pole-b"), Owners { sender: 1, wire: 1, ..Owners::default() }, "{told:?}");
+}
+
+/// Exchanges of clocks every 100 ms without a delay, the device's clock so much ahead of what it is.
+fn exact(ahead_ns: i64) -> Clock {
+    let (wall, start) = (reconcile_support::WALL_NS as i64, reconcile_support::START_NS as i64);
+    let exchange = |n: i64| {
+        let (bench, device) = (wall + n * 100_000_000, start + n * 100_000_000 + ahead_ns);
+        Exchange { asked_ns: bench, received_ns: device, sent_ns: device, answered_ns: bench }
+    };
+    Clock::Measured(Track::new(&(0..60).map(exchange).collect::<Vec<_>>(), 1_000).unwrap())
+}
+
+#[test]
+fn the_times_from_send_to_arrival_are_those_of_the_wire() {
+    let run = run(Plan::default());
+    let found = run.delays(2_000_000, &exact(0));
+    let names: Vec<_> = found.iter().map(|of| (of.output.as_str(), of.protocol.as_str())).collect();
+    assert_eq!(names, [("pole-a", "bigpacket"), ("pole-b", "sacn"), ("pole-c", "ddp")]);
+    for (of, datagrams) in found.iter().zip([6, 12, 6]) {
+        assert_eq!((of.frames, of.incomplete, of.ambiguous), (300, 0, 0), "{of:?}");
+        // In the simulated world handing one over takes 2 us, and reading the clock 25 ns.
+        let first = of.start_to_first_ns;
+        assert!((2_001_800..=2_002_200).contains(&first.p50), "{of:?}");
+        let spread = of.start_to_last_ns.p50 - first.p50;
+        assert_eq!(spread, 2_000 * (datagrams - 1), "{of:?}");
+        assert!((1_999_900..=2_000_100).contains(&of.end_to_last_ns.p50), "{of:?}");
+        for delay in [first, of.start_to_last_ns, of.end_to_first_ns, of.end_to_last_ns] {
+            assert_eq!((delay.order_open, delay.before), (0, 0), "{of:?}");
+        }
+        assert!(of.uncertainty_max_ns <= 60_000, "50 ms of drift at most: {of:?}");
+    }
+}
+
+#[test]
+fn an_order_that_the_clocks_do_not_tell_is_left_open_and_one_that_cannot_be_is_told() {
+    let run = run(Plan::default());
+    for of in run.delays(0, &Clock::Anchored { uncertainty_ns: 1_000_000 }) {
+        assert_eq!(
+            (of.frames, of.start_to_first_ns.order_open, of.end_to_last_ns.order_open),
+            (300, 300, 300)
+        );
+        assert!(of.uncertainty_p50_ns >= 1_000_000, "{of:?}");
+    }
+    // The device's clock is told 1 ms behind: every arrival seems to be before its send.
+    for of in run.delays(0, &exact(-1_000_000)) {
+        assert_eq!((of.frames, of.start_to_first_ns.before, of.end_to_last_ns.before), (300, 300, 300));
+        assert_eq!(of.start_to_first_ns.order_open, 0);
+    }
+}
+
+#[test]
+fn frames_that_did_not_arrive_whole_have_no_times() {
+    let list =
+        ["drop:frame=60,output=pole-b", "unsent:frame=80,output=pole-c", "burst:frame=90,output=pole-a"];
+    let run = run(Plan { faults: list.map(str::to_owned).to_vec(), ..Plan::default() });
+    let frames: Vec<_> = run.delays(0, &exact(0)).iter().map(|of| (of.frames, of.incomplete)).collect();
+    // What was not handed over is no send: its frame is left out, not incomplete.
+    assert_eq!(frames, [(299, 1), (299, 1), (299, 0)]);
+}
+
+#[test]
+fn a_number_that_comes_round_within_the_uncertainty_belongs_to_nobody() {
+    let run = run(Plan::default());
+    let found = run.delays(0, &Clock::Anchored { uncertainty_ns: 45_000_000 });
+    // DDP counts to 15, six datagrams a frame; sACN and BigPacket need seconds.
+    assert_eq!((found[0].frames, found[1].frames), (300, 300));
+    assert!(found[2].ambiguous > 1_000 && found[2].frames < 20, "{found:?}");
+    assert_eq!(run.delays(i64::MAX / 4, &exact(0)), []);
 }
 
 #[test]

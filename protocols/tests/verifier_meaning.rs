@@ -43,6 +43,23 @@ fn a_duplicate_does_not_cancel_a_loss() {
     assert_eq!(only(&a).owners.unknown, 1);
 }
 
+/// The worked case counts short lists; here they stand in a stream that is known already.
+#[test]
+fn the_worked_case_of_accounting_counts_sets_and_does_not_subtract() {
+    let case: serde_json::Value =
+        serde_json::from_str(include_str!("cases/sequence_accounting.json")).unwrap();
+    let lists = [("first", &case["input"]), ("second", &case["input"]["second"])];
+    for (name, list) in lists {
+        let number = |v: &serde_json::Value| 29 + v.as_u64().unwrap() as u8;
+        let received: Vec<u8> = list["received"].as_array().unwrap().iter().map(number).collect();
+        let mut w = Wire::sacn();
+        w.numbers(0..number(&list["first"])).numbers(received).numbers(number(&list["last"]) + 1..60);
+        let expected = |key: &str| case["expected"][name][key].as_u64().unwrap();
+        let (lost, late, duplicates) = (expected("lost"), expected("reordered"), expected("duplicates"));
+        assert_eq!(sequence(&w.finish()), (lost, lost, late, 0, duplicates), "{name}");
+    }
+}
+
 #[test]
 fn a_number_from_before_the_first_is_old() {
     let mut w = Wire::sacn();

@@ -62,6 +62,20 @@ fn a_stall_that_is_caught_up_with_loses_what_the_numbers_say() {
 }
 
 #[test]
+fn whole_cycles_that_never_come_in_the_burst_are_an_ambiguous_loss_and_no_pass() {
+    for apart in [6_000, 30_000, 100_000, MS] {
+        for (held, dropped) in [(80, 30), (80, 15), (60, 45), (200, 150)] {
+            let a = stall(4048, ddp15, held, dropped, apart);
+            let text = format!("{held} {dropped} {apart}: {:?}", a.findings);
+            assert_eq!(sequence(&a), (u64::from(dropped), 0, 0, 0, 0), "{text}");
+            assert!(only(&a).sequence.ambiguous && has(&a, "SEQ-AMBIGUOUS"), "{text}");
+        }
+        let a = stall(6454, artnet, 400, 255, apart);
+        assert_eq!(sequence(&a), (255, 0, 0, 0, 0), "{apart}: {:?}", a.findings);
+    }
+}
+
+#[test]
 fn a_stall_that_is_caught_up_with_in_full_loses_nothing_whatever_the_cycle() {
     for apart in [6_000, 30_000, 100_000, MS] {
         for held in [15, 40, 80, 90, 120] {

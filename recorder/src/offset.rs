@@ -68,10 +68,16 @@ pub enum NoOffset {
 pub fn estimate(exchanges: &[Exchange], drift_ppm: u32) -> Result<Offset, NoOffset> {
     let usable = || exchanges.iter().filter(|e| e.bounds().is_some());
     let best = usable().min_by_key(|e| e.delay_ns()).ok_or(NoOffset::Nothing)?;
+    estimate_at(exchanges, best.asked_ns, drift_ppm)
+}
+
+/// The offset at a time of the bench.
+fn estimate_at(exchanges: &[Exchange], at_ns: i64, drift_ppm: u32) -> Result<Offset, NoOffset> {
+    let usable = || exchanges.iter().filter(|e| e.bounds().is_some());
     let (mut least, mut most) = (i128::from(i64::MIN), i128::from(i64::MAX));
     for (exchange, (low, high)) in usable().filter_map(|e| Some((e, e.bounds()?))) {
         // The two bounds come from the two ends of the exchange.
-        let drifted = |at: i64| drift(at, best.asked_ns, drift_ppm);
+        let drifted = |at: i64| drift(at, at_ns, drift_ppm);
         least = least.max(i128::from(low) - drifted(exchange.answered_ns));
         most = most.min(i128::from(high) + drifted(exchange.asked_ns));
     }
@@ -81,7 +87,7 @@ pub fn estimate(exchanges: &[Exchange], drift_ppm: u32) -> Result<Offset, NoOffs
     let middle = least + (most - least) / 2;
     let clamp = |value: i128| i64::try_from(value).map_err(|_| NoOffset::Nothing);
     Ok(Offset {
-        at_ns: best.asked_ns,
+        at_ns,
         offset_ns: clamp(middle)?,
         uncertainty_ns: u64::try_from(most - middle).unwrap_or(u64::MAX),
         exchanges: usable().count(),
@@ -120,14 +126,67 @@ impl Offset {
 
     /// Which of an event of the device and one of the bench came first, as far as it is certain.
     pub fn order(&self, device_ns: i64, bench_ns: i64) -> Order {
-        let (earliest, latest) = self.bench_ns(device_ns);
-        if latest < bench_ns {
-            Order::DeviceFirst
-        } else if bench_ns < earliest {
-            Order::BenchFirst
-        } else {
-            Order::Open
-        }
+        order(self.bench_ns(device_ns), bench_ns)
+    }
+}
+
+/// Offsets over a run, each at its best where its exchange was: between two of them both hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Track {
+    /// In order of time, at least one.
+    offsets: Vec<Offset>,
+}
+
+/// Exchanges on each side of another one that still narrow it down: those further away have drifted too far.
+const NEIGHBOURS: usize = 16;
+
+impl From<Offset> for Track {
+    fn from(offset: Offset) -> Track {
+        Track { offsets: vec![offset] }
+    }
+}
+
+impl Track {
+    /// Follows the offset through exchanges in any order.
+    ///
+    /// # Errors
+    /// As [`estimate`].
+    pub fn new(exchanges: &[Exchange], drift_ppm: u32) -> Result<Track, NoOffset> {
+        let mut usable: Vec<Exchange> = exchanges.iter().filter(|e| e.bounds().is_some()).copied().collect();
+        usable.sort_by_key(|e| e.asked_ns);
+        estimate(&usable, drift_ppm)?;
+        let near = |at: usize| {
+            let (from, to) = (at.saturating_sub(NEIGHBOURS), usable.len().min(at + NEIGHBOURS + 1));
+            usable.get(from..to).unwrap_or_default()
+        };
+        let offsets = usable.iter().enumerate().map(|(at, e)| estimate_at(near(at), e.asked_ns, drift_ppm));
+        Ok(Track { offsets: offsets.collect::<Result<_, _>>()? })
+    }
+
+    /// The bench times between which an event at this time of the device's clock lies, ns.
+    pub fn bench_ns(&self, device_ns: i64) -> (i64, i64) {
+        let at = self.offsets.partition_point(|o| o.at_ns.saturating_add(o.offset_ns) <= device_ns);
+        let both = [at.checked_sub(1).and_then(|at| self.offsets.get(at)), self.offsets.get(at)];
+        let spans = both.into_iter().flatten().map(|offset| offset.bench_ns(device_ns));
+        let (least, most) = spans.fold((i64::MIN, i64::MAX), |(low, high), (l, h)| (low.max(l), high.min(h)));
+        // Two that exclude each other by a rounding leave a point, not nothing.
+        (least, most.max(least))
+    }
+
+    /// Which of an event of the device and one of the bench came first, as far as it is certain.
+    pub fn order(&self, device_ns: i64, bench_ns: i64) -> Order {
+        order(self.bench_ns(device_ns), bench_ns)
+    }
+}
+
+/// Which came first: an event that lies between two times of the bench, or one at a time of it.
+pub fn order((earliest, latest): (i64, i64), bench_ns: i64) -> Order {
+    if latest < bench_ns {
+        Order::DeviceFirst
+    } else if bench_ns < earliest {
+        Order::BenchFirst
+    } else {
+        Order::Open
     }
 }
 
@@ -203,6 +262,29 @@ mod tests {
         assert!((-500..=500).all(|bench| offset.order(0, bench) == Order::Open));
     }
 
+    #[test]
+    fn a_track_is_as_sharp_at_each_exchange_as_the_exchange_and_follows_a_drift() {
+        let world = World { offset: -7 * SECOND, ppm: 80 };
+        let exchanges: Vec<_> =
+            (0..60).map(|n| world.exchange(n * 5 * SECOND, 100_000, 0, 100_000)).collect();
+        let (one, track) =
+            (estimate(&exchanges, DRIFT_PPM).unwrap(), Track::new(&exchanges, DRIFT_PPM).unwrap());
+        let width = |(from, to): (i64, i64)| to - from;
+        let far = world.device(295 * SECOND + 50_000);
+        assert!(width(track.bench_ns(far)) < 202_000, "{:?}", track.bench_ns(far));
+        assert!(width(one.bench_ns(far)) > 500_000_000, "{:?}", one.bench_ns(far));
+        // In the middle of five seconds 2.5 ms may have drifted apart, to either side.
+        let between = width(track.bench_ns(world.device(7_500_000_000)));
+        assert!((4_000_000..5_300_000).contains(&between), "{between}");
+        for second in 0..300 {
+            let (from, to) = track.bench_ns(world.device(second * SECOND));
+            assert!(from <= second * SECOND && second * SECOND <= to, "{second}: {from}..{to}");
+        }
+        let order = |bench| track.order(world.device(100 * SECOND), 100 * SECOND + bench);
+        assert_eq!([-300_000, 0, 300_000].map(order), [Order::BenchFirst, Order::Open, Order::DeviceFirst]);
+        assert_eq!(Track::new(&[], DRIFT_PPM), Err(NoOffset::Nothing));
+    }
+
     proptest! {
         #[test]
         fn the_truth_always_lies_within_the_uncertainty(
@@ -221,6 +303,9 @@ mod tests {
                 prop_assert!(truth.abs_diff(found.offset_ns) <= found.uncertainty_ns + 2, "{found:?}, truth {truth}");
                 let (earliest, latest) = found.bench_ns(world.device(event));
                 prop_assert!(earliest - 2 <= event && event <= latest + 2, "{event} not in {earliest}..{latest}");
+                let track = Track::new(&exchanges, DRIFT_PPM + 2).unwrap();
+                let (earliest, latest) = track.bench_ns(world.device(event));
+                prop_assert!(earliest - 3 <= event && event <= latest + 3, "{event} not in {earliest}..{latest}");
                 match found.order(world.device(event), event + other) {
                     Order::DeviceFirst => prop_assert!(other >= -2),
                     Order::BenchFirst => prop_assert!(other <= 2),

@@ -1,6 +1,7 @@
 //! Background downloads and the device's record in words: what the rings are worth, how far the device's clock is
 //! known, and what the record decided.
 
+use crate::reconcile::OutputDelays;
 use crate::summary::{DrainedRing, Summary};
 use crate::text::milliseconds;
 
@@ -12,7 +13,52 @@ pub(crate) fn sentences(s: &Summary) -> Vec<String> {
         lines.push(Some(format!("broken transfers were gone on with {resumed} times")));
     }
     lines.push(reconciled(s));
-    lines.into_iter().flatten().collect()
+    let delays = s.reconciled.iter().flat_map(|r| r.delays.iter().map(delay_words));
+    lines.into_iter().flatten().chain(delays).collect()
+}
+
+/// The times of one output from `wire_send` to the arrival, in a sentence.
+pub fn delay_words(of: &OutputDelays) -> String {
+    let name = format!("{} ({})", of.output, of.protocol);
+    if of.frames == 0 {
+        return format!(
+            "{name}: no frame arrived whole that the record says was sent, {} did not",
+            of.incomplete
+        );
+    }
+    let all = [
+        ("start to first arrival", &of.start_to_first_ns),
+        ("start to last", &of.start_to_last_ns),
+        ("end to first", &of.end_to_first_ns),
+        ("end to last", &of.end_to_last_ns),
+    ];
+    let times = all.map(|(what, delay)| {
+        let [p50, p95, max] = [delay.p50, delay.p95, delay.max].map(signed);
+        let order = match (delay.order_open, delay.before) {
+            (0, 0) => String::new(),
+            (open, 0) => format!(" (order cannot be told in {open})"),
+            (open, before) => format!(" (order cannot be told in {open}, arrival before it in {before})"),
+        };
+        format!("{what} {p50}/{p95}/{max}{order}")
+    });
+    let rest = match (of.incomplete, of.ambiguous) {
+        (0, 0) => String::new(),
+        (incomplete, 0) => format!("; {incomplete} frames did not arrive whole"),
+        (incomplete, ambiguous) => {
+            format!("; {incomplete} frames did not arrive whole, {ambiguous} datagrams fit several sends")
+        }
+    };
+    format!(
+        "{name}: wire_send of {} frames, ms p50/p95/max, uncertain by {} to {} ms: {}{rest}",
+        of.frames,
+        milliseconds(of.uncertainty_p50_ns),
+        milliseconds(of.uncertainty_max_ns),
+        times.join(", ")
+    )
+}
+
+fn signed(ns: i64) -> String {
+    format!("{}{}", if ns < 0 { "-" } else { "" }, milliseconds(ns.unsigned_abs()))
 }
 
 fn reconciled(s: &Summary) -> Option<String> {
@@ -55,10 +101,9 @@ fn clock(s: &Summary) -> Option<String> {
     let Some((offset, uncertainty)) = clock.offset_ns.zip(clock.uncertainty_ns) else {
         return Some("device clock: unknown, a clock was set during the run".to_owned());
     };
-    let sign = if offset < 0 { "-" } else { "" };
     Some(format!(
-        "device clock: bench {sign}{} ms, uncertain by {} ms, from {} exchanges",
-        milliseconds(offset.unsigned_abs()),
+        "device clock: bench {} ms, uncertain by {} ms, from {} exchanges",
+        signed(offset),
         milliseconds(uncertainty),
         clock.exchanges
     ))
@@ -67,6 +112,7 @@ fn clock(s: &Summary) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reconcile::Delay;
     use crate::summary::sample::summary;
     use crate::summary::{DeviceClock, Drain};
 
@@ -106,6 +152,31 @@ mod tests {
             "broken transfers were gone on with 3 times",
         ];
         assert_eq!(with(drains, Some(clock)), expected);
+    }
+
+    #[test]
+    fn the_times_of_an_output_are_told_with_what_they_rest_on() {
+        let delay = |p50, order_open, before| Delay { p50, p95: 80_000, max: 200_000, order_open, before };
+        let of = OutputDelays {
+            output: "pole-a".into(),
+            protocol: "bigpacket".into(),
+            frames: 300,
+            incomplete: 2,
+            ambiguous: 0,
+            start_to_first_ns: delay(50_000, 120, 0),
+            start_to_last_ns: delay(60_000, 0, 0),
+            end_to_first_ns: delay(-40_000, 3, 1),
+            end_to_last_ns: delay(0, 0, 0),
+            uncertainty_p50_ns: 250_000,
+            uncertainty_max_ns: 2_500_000,
+        };
+        let text = "pole-a (bigpacket): wire_send of 300 frames, ms p50/p95/max, uncertain by 0.250 to 2.500 ms: \
+                    start to first arrival 0.050/0.080/0.200 (order cannot be told in 120), start to last \
+                    0.060/0.080/0.200, end to first -0.040/0.080/0.200 (order cannot be told in 3, arrival before it \
+                    in 1), end to last 0.000/0.080/0.200; 2 frames did not arrive whole";
+        assert_eq!(delay_words(&of), text);
+        let none = "pole-a (bigpacket): no frame arrived whole that the record says was sent, 2 did not";
+        assert_eq!(delay_words(&OutputDelays { frames: 0, ..of }), none);
     }
 
     #[test]

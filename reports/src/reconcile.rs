@@ -5,11 +5,13 @@
 //! Pure: rings come in as octets, the clocks as what is known about them.
 
 mod clock;
+mod delays;
 mod mapping;
 mod record;
 mod settle;
 
 pub use clock::Clock;
+pub use delays::{Delay, Delays, OutputDelays};
 pub use record::DeviceRecord;
 
 use clock::TimeLine;
@@ -35,10 +37,13 @@ pub struct Reconciled {
     pub unknown: u64,
     /// Why not, one sentence a reason.
     pub reasons: Vec<String>,
+    /// From `wire_send` to the arrival, by output; empty where arrivals were not kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub delays: Vec<OutputDelays>,
 }
 
 /// Finds the owners of what is missing with the device's record. Asked twice, it changes nothing more.
-pub fn reconcile(account: &mut Account, record: &DeviceRecord, clock: Clock) -> Reconciled {
+pub fn reconcile(account: &mut Account, record: &DeviceRecord, clock: &Clock) -> Reconciled {
     let mut reasons = BTreeSet::new();
     let testimonies = testimonies(account, record, clock, &mut reasons);
     let mut told = Reconciled { rings: record.rings(), frames: record.frames(), ..Reconciled::default() };
@@ -70,7 +75,7 @@ impl Open {
 fn testimonies(
     account: &Account,
     record: &DeviceRecord,
-    clock: Clock,
+    clock: &Clock,
     reasons: &mut BTreeSet<&'static str>,
 ) -> BTreeMap<usize, Testimony> {
     let mut all: BTreeMap<usize, Testimony> = BTreeMap::new();

@@ -39,7 +39,9 @@ fn one(path: &str, text: &str) -> Vec<String> {
     if path.starts_with("docs/adr/") && lines > RECORD_LINES {
         problems.push(format!("{path}: {lines} lines, a decision record has {RECORD_LINES} at most"));
     }
-    for (number, line) in text.lines().enumerate() {
+    // Worked cases are kept octet by octet, and the paths in them are those of a device.
+    let given = path.contains("/golden/") && path.ends_with(".json");
+    for (number, line) in text.lines().enumerate().filter(|_| !given) {
         if let Some(folder) = MACHINE.iter().find(|folder| names_machine(line, folder)) {
             problems.push(format!("{path}:{}: holds a path of one machine (/{folder}/)", number + 1));
         }
@@ -155,6 +157,7 @@ mod tests {
             assert_eq!(found("a.sh", &quoted).len(), 1);
             let url = format!("https://example.org/{folder}/x and ../{folder}/x\n");
             assert_eq!(found("a.md", &url), Vec::<String>::new());
+            assert_eq!(found("matrices/tests/golden/a.json", &bad), Vec::<String>::new());
         }
     }
 }

@@ -29,11 +29,12 @@ impl std::fmt::Display for PlanError {
         if let Some(line) = self.line {
             write!(f, "line {line}, ")?;
         }
-        write!(f, "[{}]", self.table)?;
-        if !self.field.is_empty() {
-            write!(f, " {}", self.field)?;
-        }
-        write!(f, ": {}", self.reason)
+        let gap = if self.field.is_empty() { "" } else { " " };
+        let said = format!("[{}]{gap}{}: {}", self.table, self.field, self.reason);
+        // Names come from the text and may hold line breaks.
+        said.chars().try_for_each(|c| {
+            if c.is_control() { write!(f, "{}", c.escape_default()) } else { write!(f, "{c}") }
+        })
     }
 }
 

@@ -2,6 +2,7 @@
 //! the plan does not say.
 
 use super::{Class, Kind};
+use crate::metrics::{Event, Metric as Measured, Quantile};
 
 /// What a metric is counted in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,26 +41,27 @@ pub const NAMES: &str = "frame.p50, frame.p95, frame.p99, frame.max, frame.misse
 
 /// The metric of this name.
 pub fn metric(name: &str) -> Option<Metric> {
-    use Class::{Diagnostic, Gate};
-    match name {
-        "frame.p50" => Some(frame(5000, Diagnostic)),
-        "frame.p95" => Some(frame(9500, Gate)),
-        "frame.p99" => Some(frame(9900, Gate)),
-        "frame.max" => Some(frame(10_000, Diagnostic)),
-        "frame.in_drain.p50" => Some(Metric { in_drain: true, ..frame(5000, Gate) }),
-        "frame.in_drain.p95" => Some(Metric { in_drain: true, ..frame(9500, Diagnostic) }),
-        "frame.misses" => Some(Metric { ring: true, ..count(Gate) }),
-        "wire.rate" => Some(Metric { quantity: Quantity::Rate, kind: Kind::Equivalence, ..count(Gate) }),
-        "wire.lost" | "wire.shape" | "wire.foreign" | "wire.payload" => Some(count(Gate)),
-        "wire.dup" | "wire.reordered" => Some(count(Diagnostic)),
-        "wire.jitter.p50" => Some(Metric { ring: false, ..frame(5000, Diagnostic) }),
-        "wire.jitter.p95" => Some(Metric { ring: false, ..frame(9500, Diagnostic) }),
-        "wire.jitter.p99" => Some(Metric { ring: false, ..frame(9900, Diagnostic) }),
-        "device.cpu" => {
-            Some(Metric { quantity: Quantity::Points, kind: Kind::Overhead, ..count(Diagnostic) })
+    use Measured::{Cpu, Events, Frame, InDrain, Jitter, Range, Rate};
+    let measured = Measured::parse(name)?;
+    let (class, kind) = match &measured {
+        Frame(Quantile::P95 | Quantile::P99) | InDrain(Quantile::P50) => (Class::Gate, Kind::NonInferiority),
+        Range(..) => (range(name).map(|_| Class::Gate)?, Kind::NonInferiority),
+        Frame(_) | InDrain(_) | Jitter(_) => (Class::Diagnostic, Kind::NonInferiority),
+        Rate => (Class::Gate, Kind::Equivalence),
+        Cpu => (Class::Diagnostic, Kind::Overhead),
+        Events(Event::Dup | Event::Reordered) => (Class::Diagnostic, Kind::Zero),
+        Events(_) => (Class::Gate, Kind::Zero),
+    };
+    let (quantity, percentile) = match &measured {
+        Frame(quantile) | InDrain(quantile) | Range(_, quantile) | Jitter(quantile) => {
+            (Quantity::Time, u32::try_from(quantile.percent() * 100).ok())
         }
-        _ => range(name).map(|(_, _, percentile)| frame(percentile, Gate)),
-    }
+        Rate => (Quantity::Rate, None),
+        Cpu => (Quantity::Points, None),
+        Events(_) => (Quantity::Count, None),
+    };
+    let (ring, in_drain) = (measured.needs_ring(), matches!(measured, InDrain(_)));
+    Some(Metric { quantity, ring, in_drain, percentile, class, kind })
 }
 
 /// The stages of `frame.range(FROM,TO).p95` and the percentile in hundredths.
@@ -72,17 +74,6 @@ pub fn range(name: &str) -> Option<(&str, &str, u32)> {
     };
     let percentile = [("p50", 5000), ("p95", 9500)].into_iter().find(|(name, _)| *name == percentile)?.1;
     (fit(from) && fit(to)).then_some((from, to, percentile))
-}
-
-fn frame(percentile: u32, class: Class) -> Metric {
-    let kind = Kind::NonInferiority;
-    let percentile = Some(percentile);
-    Metric { quantity: Quantity::Time, ring: true, in_drain: false, percentile, class, kind }
-}
-
-fn count(class: Class) -> Metric {
-    let quantity = Quantity::Count;
-    Metric { quantity, ring: false, in_drain: false, percentile: None, class, kind: Kind::Zero }
 }
 
 #[cfg(test)]

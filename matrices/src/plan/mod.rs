@@ -2,12 +2,17 @@
 //! there are no floats.
 
 pub mod canonical;
+pub mod check;
 mod error;
+mod lock;
 pub mod metric;
 mod model;
 mod read;
 pub mod shape;
+mod template;
 
 pub use error::{LockError, PlanError};
+pub use lock::{Lock, MOST_LOCK, SCHEMA as LOCK_SCHEMA};
 pub use model::*;
 pub use read::MOST_TEXT;
+pub use template::{TEMPLATES, Template};

@@ -25,7 +25,7 @@ pub(super) fn run(args: &AnalyzeArgs) -> Result<u8, Failure> {
         let what = format!("nothing could be read of {}, {damage}", read.name);
         return Err(Failure::io(&what, "fetch the capture again"));
     }
-    let reconciled = rings::of_files(&mut account, &args.ring, args.ring_clock)?;
+    let reconciled = rings::of_files(&mut account, &args.ring, args.ring_clock, &args.files)?;
     let mut summary = Summary::new(&account, analysis::source(read), Observer::default());
     summary.reconciled = reconciled;
     report::write(&args.report, &settings, &mut summary)?;

@@ -55,6 +55,9 @@ pub(super) enum Verb {
     Device(Box<super::device::DeviceArgs>),
     /// Verify, summarise and account for flight-recorder rings
     Ring(super::ring::RingArgs),
+    /// Run seeded A/B matrices against a device, keep their evidence, judge it
+    /// Seeded A/B matrices: plans, their order, their freezing
+    Matrix(super::matrix::MatrixArgs),
     /// Hand out a recorder ring over HTTP, well or badly; started by the simulated device
     #[command(hide = true)]
     DeviceService(Box<super::device_service::DeviceServiceArgs>),
@@ -102,7 +105,7 @@ pub(super) struct ReportArgs {
     /// Exit with 0 whatever the verdict; errors keep their codes
     #[arg(long)]
     pub(super) exit_zero: bool,
-    /// Replace addresses, CIDs and names by placeholders in the summary
+    /// Replace addresses, CIDs and names by placeholders in the summary; captures and tapes cannot be masked
     #[arg(long)]
     pub(super) anonymize: bool,
     /// Colour of the table [default: auto]
@@ -190,7 +193,7 @@ pub(super) struct ObserveArgs {
     #[arg(long, value_name = "DIR", default_value = "drains", requires = "drain")]
     pub(super) drain_dir: PathBuf,
     /// Write a pcapng file, findings as comments, drop evidence included
-    #[arg(short = 'w', long, value_name = "FILE")]
+    #[arg(short = 'w', long, value_name = "FILE", conflicts_with = "anonymize")]
     pub(super) write: Option<PathBuf>,
     /// Begin another file after this size or time, such as 1GiB or 10min
     #[arg(long, value_name = "LIMIT", value_parser = super::quantity::rotation, requires = "write")]
@@ -199,7 +202,7 @@ pub(super) struct ObserveArgs {
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, requires = "rotate")]
     pub(super) keep: usize,
     /// Write a tape: a record of 64 octets for each datagram; `analyze` tells the same from it as from the packets
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "anonymize")]
     pub(super) tape: Option<PathBuf>,
     /// Prove first, on a socket pair of its own, that a stall of this tool is reported as its own loss
     #[arg(long)]

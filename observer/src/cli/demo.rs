@@ -89,7 +89,7 @@ pub(super) fn run(args: &DemoArgs) -> Result<u8, Failure> {
     let (_service, url) = service(&ring.path, &[])?;
     demo.introduce(&url);
     let mut observed = demo.observe(source, device, &url, &ended)?;
-    let reconciled = rings::of_drains(&mut observed, &demo.rings())?;
+    let reconciled = rings::of_drains(&mut observed, &demo.rings(), &[])?;
     let deeds = demo.deeds()?;
     let comparison = compare(&observed.account, &deeds, &demo.outputs);
     let mut summary = observe::summary(&observed);

@@ -7,6 +7,7 @@ pub(super) use args::DeviceArgs;
 
 use super::children::{self, Kept};
 use super::failure::{self, Failure};
+use super::memory::{self, MEMORY};
 use super::{output, say, send, transmit};
 use crate::device::{ControlSocket, Host};
 use crate::outfile;
@@ -14,7 +15,7 @@ use crate::send::identity;
 use crate::send::socket::{Sent, Way};
 use report::Account;
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufRead, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,17 +29,17 @@ use wireproof_recorder::file::FileError;
 
 /// Largest device file that is read, octets.
 const FILE_MAX: u64 = 1 << 20;
-/// Where a ring lies when nobody says.
-const MEMORY: &str = "/dev/shm";
 
 /// Runs the verb.
 pub(super) fn run(args: &DeviceArgs) -> Result<u8, Failure> {
     let setting = setting(args)?;
     let rate = setting.rate;
     let ring = RingPath::of(args);
+    memory::sweep(Path::new(MEMORY));
     let mut engine = engine(args, setting.clone(), ring.path())?;
     let interrupted = transmit::interrupts()?;
-    let control = args.control.as_deref().map(ControlSocket::open).transpose();
+    let control_path = control_path(args);
+    let control = control_path.as_deref().map(ControlSocket::open).transpose();
     let control = control.map_err(|error| Failure::io_line(&error))?;
     let mut host =
         Host::open(ways(&setting.rig), control, Arc::clone(&interrupted)).map_err(|(at, error)| {
@@ -52,7 +53,7 @@ pub(super) fn run(args: &DeviceArgs) -> Result<u8, Failure> {
     if !args.quiet {
         introduce(args, &setting, ring.path());
     }
-    let _service = serve(args, &setting.faults, ring.path())?;
+    let _service = serve(args, control_path.as_deref(), &setting.faults, ring.path())?;
     if args.with_parent {
         follow_parent(interrupted)?;
     }
@@ -91,13 +92,27 @@ fn code(report: &Report, sent: &Sent) -> u8 {
     }
 }
 
+/// The control socket: the one that was named, or one of this process, by which the web service asks and switches.
+fn control_path(args: &DeviceArgs) -> Option<PathBuf> {
+    let own = || Path::new(MEMORY).join(memory::own_name("device", "ctl"));
+    args.control.clone().or_else(|| args.http.map(|_| own()))
+}
+
 /// Starts the web service that `--http` asks for, with the faults that are its own.
-fn serve(args: &DeviceArgs, faults: &[Planned], ring: Option<&Path>) -> Result<Option<Kept>, Failure> {
+fn serve(
+    args: &DeviceArgs,
+    control: Option<&Path>,
+    faults: &[Planned],
+    ring: Option<&Path>,
+) -> Result<Option<Kept>, Failure> {
     let (Some(address), Some(ring)) = (args.http, ring) else { return Ok(None) };
     let mut options: Vec<OsString> = vec!["--listen".into(), address.to_string().into()];
     let mut add = |name: &str, value: &OsStr| options.extend([name.into(), value.to_owned()]);
     add("--seed", args.seed.to_string().as_ref());
-    for (name, file) in [("--control", &args.control), ("--token-file", &args.token_file)] {
+    if let Some(time) = args.raw_time {
+        add("--raw-time", format!("{}ms", time.as_millis()).as_ref());
+    }
+    for (name, file) in [("--control", control), ("--token-file", args.token_file.as_deref())] {
         file.iter().for_each(|file| add(name, file.as_ref()));
     }
     for kind in faults.iter().filter_map(|fault| misbehaviour(fault.kind)) {
@@ -150,6 +165,7 @@ fn setting(args: &DeviceArgs) -> Result<Setting, Failure> {
         load_milli: args.load,
         preview: args.preview,
         profiler: !args.profiler_off,
+        build: args.build.clone(),
         faults: file.faults,
         ring: RingPath::of(args).path().map(|path| path.display().to_string()),
     })
@@ -202,7 +218,7 @@ struct RingPath {
 
 impl RingPath {
     fn of(args: &DeviceArgs) -> RingPath {
-        let own = || Path::new(MEMORY).join(format!("wireproof-device-{}.ring", std::process::id()));
+        let own = || Path::new(MEMORY).join(memory::own_name("device", "ring"));
         let path = if args.no_recorder { None } else { Some(args.ring.clone().unwrap_or_else(own)) };
         RingPath { path, own: args.ring.is_none() }
     }
@@ -212,11 +228,8 @@ impl RingPath {
     }
 
     fn remove(&self) {
-        let Some(path) = self.path().filter(|_| self.own) else { return };
-        for ending in ["", ".prev", ".places", ".lock"] {
-            let mut name = path.as_os_str().to_owned();
-            name.push(ending);
-            let _ = fs::remove_file(name);
+        if let Some(path) = self.path().filter(|_| self.own) {
+            memory::remove_ring(path);
         }
     }
 }
@@ -225,7 +238,8 @@ fn ways(rig: &Rig) -> Vec<Way> {
     let way = |output: &wireproof_fixture::device::OutputSetting| Way {
         to: output.setup.destination,
         // A capture of the loopback interface would show messages that nobody ever cuts.
-        no_segmentation: output.setup.destination.is_none_or(|to| to.ip().is_loopback()),
+        no_segmentation: output.setup.destination.is_none_or(|to| to.ip().is_loopback())
+            || output.further.iter().any(|to| to.ip().is_loopback()),
         ..Way::default()
     };
     rig.outputs.iter().map(way).collect()
@@ -234,7 +248,8 @@ fn ways(rig: &Rig) -> Vec<Way> {
 /// What is about to happen.
 fn introduce(args: &DeviceArgs, setting: &Setting, ring: Option<&Path>) {
     for output in &setting.rig.outputs {
-        let to = output.setup.destination.map_or("its multicast groups".to_owned(), |to| to.to_string());
+        let mut to = output.setup.destination.map_or("its multicast groups".to_owned(), |to| to.to_string());
+        output.further.iter().for_each(|further| to.extend([", ", &further.to_string()]));
         say(&format!(
             "{} sends {} to {to}, {} octets a frame",
             output.name,

@@ -6,7 +6,11 @@ use clap::Args;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 use wireproof_fixture::service::{Misbehave, Options, Service, ServiceError};
+
+/// Longest that a raw download is stretched: responses end after 20 s.
+const RAW_TIME_MAX: Duration = Duration::from_secs(10);
 
 /// What the service is started with.
 #[derive(Debug, Args)]
@@ -38,6 +42,9 @@ pub(super) struct DeviceServiceArgs {
     /// Append each planted fault here, one JSON object a line
     #[arg(long, value_name = "FILE")]
     truth: Option<PathBuf>,
+    /// Let a raw download take so long at least, as on the way to a real device
+    #[arg(long, value_name = "TIME", value_parser = super::quantity::time)]
+    raw_time: Option<Duration>,
     /// Run at the ordinary priority instead of SCHED_IDLE and nice 19
     #[arg(long)]
     normal_priority: bool,
@@ -54,6 +61,7 @@ pub(super) fn run(args: DeviceServiceArgs) -> Result<u8, Failure> {
         misbehave: args.misbehave,
         seed: args.seed,
         truth: args.truth,
+        raw_time: args.raw_time.unwrap_or_default().min(RAW_TIME_MAX),
         idle: !args.normal_priority,
         ..Options::new(args.ring, args.listen)
     };

@@ -15,6 +15,8 @@ mod failure;
 mod generate;
 mod learn;
 mod live_view;
+mod matrix;
+mod memory;
 mod observe;
 mod output;
 mod quantity;
@@ -76,6 +78,7 @@ fn dispatch(verb: Verb) -> Result<u8, Failure> {
         Verb::Demo(args) => demo::run(&args),
         Verb::Device(args) => device::run(&args),
         Verb::Ring(args) => ring::run(&args),
+        Verb::Matrix(args) => matrix::run(&args),
         Verb::DeviceService(args) => device_service::run(*args),
         Verb::Selftest(args) => selftest::run(&args),
         Verb::Completions(args) => generate::completions(&args),

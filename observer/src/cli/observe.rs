@@ -19,6 +19,7 @@ use crate::live::udp::{UdpOptions, UdpSource};
 use crate::rig_file;
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use wireproof_protocols::registry::DECODERS;
@@ -51,6 +52,7 @@ pub(super) fn run(args: &ObserveArgs) -> Result<u8, Failure> {
         duration: args.duration,
         record: args.write.clone().map(|path| RecordPlan { path, rotation: args.rotate, keep: args.keep }),
         tape: args.tape.clone(),
+        digests: false,
         drain,
         manner: Manner { fail_fast: args.fail_fast, realtime: args.realtime, cpu: args.cpu, clock: None },
         interface: args.interface.first().filter(|_| args.interface.len() == 1).cloned(),
@@ -91,7 +93,8 @@ fn check(args: &ObserveArgs) -> Result<(), Failure> {
 }
 
 fn finish(args: &ObserveArgs, settings: &Settings, mut observed: Observed) -> Result<u8, Failure> {
-    let reconciled = rings::of_drains(&mut observed, &args.drain_dir)?;
+    let kept = arrivals(args, &observed);
+    let reconciled = rings::of_drains(&mut observed, &args.drain_dir, &kept)?;
     let mut summary = summary(&observed);
     summary.reconciled = reconciled;
     report::write(&args.report, settings, &mut summary)?;
@@ -112,6 +115,14 @@ fn finish(args: &ObserveArgs, settings: &Settings, mut observed: Observed) -> Re
         return Err(Failure::io(&format!("the run ended early: {error}"), "see `wireproof doctor`"));
     }
     Ok(report::exit_code(&args.report, &summary))
+}
+
+/// The file of the run that holds every arrival, if there is one.
+fn arrivals(args: &ObserveArgs, observed: &Observed) -> Vec<PathBuf> {
+    let tape = args.tape.as_ref().filter(|_| observed.taped.as_ref().is_some_and(|t| t.failed.is_none()));
+    let written = args.write.as_ref().filter(|_| args.rotate.is_none());
+    let written = written.filter(|_| observed.recorded.as_ref().is_some_and(|r| r.failed.is_none()));
+    tape.or(written).into_iter().cloned().collect()
 }
 
 /// The run record of a live run.
@@ -176,7 +187,7 @@ fn ring(check: &RingCheck) -> DrainedRing {
 
 /// What the downloads prove about the device's clock; nothing when none carried its time.
 fn device_clock(spans: &[DrainSpan]) -> Option<DeviceClock> {
-    let exchanges: Vec<_> = spans.iter().filter_map(|span| span.exchange).collect();
+    let exchanges: Vec<_> = spans.iter().flat_map(DrainSpan::exchanges).collect();
     let unknown =
         DeviceClock { exchanges: exchanges.len() as u64, drift_ppm: DRIFT_PPM, ..DeviceClock::default() };
     match estimate(&exchanges, DRIFT_PPM) {

@@ -11,10 +11,28 @@ fn split(text: &str) -> Option<(f64, &str)> {
     Some((number, &text[end..]))
 }
 
-/// A time above zero: `20us`, `500ms`, `90s`, `10min`, `24h`; a plain number is seconds.
+/// A time above zero: `20us`, `500ms`, `90s`, `10min`, `24h`, `1h5m`; a plain number is seconds.
 pub(super) fn time(text: &str) -> Result<Duration, String> {
-    let refused = || format!("{text} is no time: write 500ms, 90s, 10min or 24h");
-    let (number, unit) = split(text).ok_or_else(refused)?;
+    let refused = || format!("{text} is no time: write 500ms, 90s, 10min, 1h5m or 24h");
+    let mut sum = Duration::ZERO;
+    let mut rest = text;
+    while !rest.is_empty() {
+        let end = rest.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(rest.len());
+        let next = rest[end..].find(|c: char| c.is_ascii_digit()).map_or(rest.len(), |i| end + i);
+        // A number without a unit stands alone.
+        if end == next && rest.len() != text.len() {
+            return Err(refused());
+        }
+        let part = part(&rest[..next]).ok_or_else(refused)?;
+        sum = sum.checked_add(part).ok_or_else(refused)?;
+        rest = &rest[next..];
+    }
+    if sum.is_zero() { Err(refused()) } else { Ok(sum) }
+}
+
+/// One number and its unit of a time.
+fn part(text: &str) -> Option<Duration> {
+    let (number, unit) = split(text)?;
     let seconds = match unit {
         "us" => number / 1e6,
         "ms" => number / 1e3,
@@ -22,9 +40,9 @@ pub(super) fn time(text: &str) -> Result<Duration, String> {
         "min" | "m" => number * 60.0,
         "h" => number * 3600.0,
         "d" => number * 86_400.0,
-        _ => return Err(refused()),
+        _ => return None,
     };
-    Duration::try_from_secs_f64(seconds).ok().filter(|t| !t.is_zero()).ok_or_else(refused)
+    Duration::try_from_secs_f64(seconds).ok()
 }
 
 /// A size above zero: `212992`, `64KiB`, `8MiB`, `1GiB`, `500MB`.
@@ -47,7 +65,8 @@ pub(super) fn bytes(text: &str) -> Result<u64, String> {
 
 /// A size or a time.
 pub(super) fn rotation(text: &str) -> Result<Rotation, String> {
-    let is_time = ["s", "ms", "min", "m", "h", "d"].contains(&split(text).map_or("", |(_, unit)| unit));
+    // Every unit of time ends in one of these, none of a size does.
+    let is_time = text.ends_with(['s', 'n', 'm', 'h', 'd']);
     let refused = || format!("{text} is neither size nor time: write 1GiB or 10min");
     if is_time {
         return time(text).map(Rotation::Time).map_err(|_| refused());
@@ -95,13 +114,15 @@ mod tests {
             (bytes("212992"), bytes("8MiB"), bytes("1GB")),
             (Ok(212_992), Ok(8 << 20), Ok(1_000_000_000))
         );
+        assert_eq!((ms("1h5m"), ms("1m30s"), ms("1.5h0.5s")), (Ok(3_900_000), Ok(90_000), Ok(5_400_500)));
+        assert_eq!(rotation("1h5m"), Ok(Rotation::Time(Duration::from_secs(3_900))));
         assert_eq!(rotation("10min"), Ok(Rotation::Time(Duration::from_secs(600))));
         assert_eq!(rotation("1GiB"), Ok(Rotation::Bytes(1 << 30)));
     }
 
     #[test]
     fn nonsense_is_refused() {
-        for text in ["", "s", "0s", "-1s", "5 s", "1e9999s", "5parsec", ".", "1..2s"] {
+        for text in ["", "s", "0s", "-1s", "5 s", "1e9999s", "5parsec", ".", "1..2s", "1h5", "h5m", "1h 5m"] {
             assert!(time(text).is_err(), "{text}");
         }
         for text in ["", "0", "MiB", "-1", "5X", "99999999999GiB"] {

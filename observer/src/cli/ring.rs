@@ -1,8 +1,9 @@
-//! `wireproof ring`: flight-recorder rings as files: verified, summarised, accounted for frame by frame.
+//! `wireproof ring`: flight-recorder rings as files: downloaded, verified, summarised, accounted for frame by frame.
 
 mod args;
 mod causes;
 mod convert;
+mod fetch;
 mod frames;
 mod load;
 mod places;
@@ -23,6 +24,7 @@ use wireproof_reports::text::clean;
 /// Runs the verb.
 pub(super) fn run(args: &RingArgs) -> Result<u8, Failure> {
     match &args.verb {
+        RingVerb::Fetch(args) => fetch::run(args),
         RingVerb::Verify(args) => verify::run(args),
         RingVerb::Summary(args) => summary::run(args),
         RingVerb::Convert(args) => convert::run(args),

@@ -3,8 +3,9 @@
 use super::control::ControlSocket;
 use crate::send::clock::{Clock, Monotonic};
 use crate::send::socket::{Outlet, Sent, Way, single};
+use crate::send::thread_cpu_ns;
 use std::io::{self, IoSlice, Write};
-use std::ops::Range;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
@@ -79,30 +80,38 @@ impl World for Host {
         u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
     }
 
+    fn cpu_ns(&mut self) -> u64 {
+        self.clock.process_cpu_ns()
+    }
+
     fn sleep_until_ns(&mut self, ns: u64) {
         let slice = self.clock.now_ns().saturating_add(SLICE_NS);
         self.clock.sleep_until_ns(ns.min(slice));
     }
 
     fn work_until_ns(&mut self, ns: u64) {
-        while self.clock.now_ns() < ns {
+        // Counted in processor time: what takes the processor away has to show in the frame, and would vanish in a
+        // stage that ends at a time of day whatever happens.
+        let work_ns = ns.saturating_sub(self.clock.now_ns());
+        let began_ns = thread_cpu_ns();
+        while thread_cpu_ns().saturating_sub(began_ns) < work_ns {
             std::hint::spin_loop();
         }
     }
 
-    fn send(&mut self, line: usize, batch: &Batch<'_>, which: Range<usize>) -> u64 {
+    fn send(&mut self, line: usize, batch: &Batch<'_>, to: Option<SocketAddr>) -> u64 {
         let batch = *batch;
         self.through(line, |outlet| {
-            let datagrams = which.filter_map(move |i| batch.get(i));
-            outlet.send(datagrams.map(|d| (Some(d.destination), d.parts)));
+            let datagrams = (0..batch.len()).filter_map(move |i| batch.get(i));
+            outlet.send(datagrams.map(move |d| (Some(to.unwrap_or(d.destination)), d.parts)));
         })
     }
 
-    fn send_owned(&mut self, line: usize, datagrams: &[Owned]) -> u64 {
+    fn send_owned(&mut self, line: usize, datagrams: &[Owned], to: Option<SocketAddr>) -> u64 {
         self.through(line, |outlet| {
-            datagrams
-                .iter()
-                .for_each(|(to, payload)| outlet.send(single(Some(*to), &[IoSlice::new(payload)])));
+            datagrams.iter().for_each(|(own, payload)| {
+                outlet.send(single(Some(to.unwrap_or(*own)), &[IoSlice::new(payload)]));
+            });
         })
     }
 

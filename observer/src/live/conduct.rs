@@ -42,6 +42,8 @@ pub struct Run {
     pub record: Option<RecordPlan>,
     /// Tape.
     pub tape: Option<PathBuf>,
+    /// The tape holds a digest of each datagram's data, too.
+    pub digests: bool,
     /// Background downloads.
     pub drain: Option<DrainPlan>,
     /// How the receive loop is run.
@@ -141,7 +143,7 @@ pub fn conduct(
         None => (None, None),
         Some(path) => {
             let refused = |source| RunError::Record { path: path.display().to_string(), source };
-            let started = TapeWriting::start(path).map_err(refused)?;
+            let started = TapeWriting::start(path, run.digests).map_err(refused)?;
             (Some(started.0), Some(started.1))
         }
     };

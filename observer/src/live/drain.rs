@@ -3,18 +3,25 @@
 //!
 //! The file system is written from that thread too: a slow disk delays the next download, never a datagram.
 
+mod ask;
 mod fetch;
 mod part;
 mod schedule;
+mod single;
 mod url;
 mod verify;
 mod worker;
 
+pub use ask::{Answer, Ask, ask};
+pub use fetch::FetchError;
+pub use single::{Single, SingleError, single};
 pub use url::{BadUrl, DrainUrl};
 pub use verify::{RingCheck, RingFacts};
+pub use worker::download;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 use schedule::Schedule;
+use std::cell::Cell;
 use std::convert::Infallible;
 use std::io;
 use std::path::PathBuf;
@@ -88,6 +95,15 @@ pub struct DrainSpan {
     pub ring: Option<RingCheck>,
     /// Clock readings of bench and device, from a ring service.
     pub exchange: Option<Exchange>,
+    /// Further readings beside the download, from answers that cost the device next to nothing.
+    pub probes: Vec<Exchange>,
+}
+
+impl DrainSpan {
+    /// All readings of the clocks.
+    pub fn exchanges(&self) -> impl Iterator<Item = Exchange> {
+        self.exchange.into_iter().chain(self.probes.iter().copied())
+    }
 }
 
 /// What became of the starts so far.
@@ -152,7 +168,9 @@ impl Drainer {
         let (stop, stopped) = oneshot::channel();
         let (alive, ended) = bounded(0);
         let counts = Arc::new(Counts::default());
-        let worker = worker::Worker { plan, schedule, run_start, spans, counts: Arc::clone(&counts) };
+        let counted = Arc::clone(&counts);
+        let is_ring = Cell::new(false);
+        let worker = worker::Worker { plan, schedule, run_start, spans, counts: counted, is_ring };
         let work = move || {
             runtime.block_on(worker.run(stopped));
             // A name that is still being looked up must not keep the thread.
@@ -192,7 +210,8 @@ pub fn once(plan: &DrainPlan, number: u64) -> Result<Option<DrainSpan>, DrainErr
     let runtime = runtime.enable_io().enable_time().build().map_err(DrainError::Thread)?;
     let (spans, ended) = bounded(1);
     let counts = Arc::new(Counts::default());
-    let worker = worker::Worker { plan: plan.clone(), schedule, run_start: Instant::now(), spans, counts };
+    let (plan, run_start, is_ring) = (plan.clone(), Instant::now(), Cell::new(false));
+    let worker = worker::Worker { plan, schedule, run_start, spans, counts, is_ring };
     runtime.block_on(worker.once(number));
     runtime.shutdown_background();
     Ok(ended.try_recv().ok())

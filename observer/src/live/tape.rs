@@ -38,8 +38,9 @@ pub struct TapeWriting {
 }
 
 impl TapeFeed {
-    fn new(handover: Handover) -> TapeFeed {
-        TapeFeed { encoder: Encoder::default(), handover, left_out: 0 }
+    fn new(handover: Handover, digests: bool) -> TapeFeed {
+        let encoder = if digests { Encoder::with_digests() } else { Encoder::default() };
+        TapeFeed { encoder, handover, left_out: 0 }
     }
 
     /// A datagram that the verifier took; `noted` is what it made of it, `None` when it is nobody's here.
@@ -108,17 +109,17 @@ impl TapeFeed {
 }
 
 impl TapeWriting {
-    /// Makes the file and starts the thread.
+    /// Makes the file and starts the thread; `digests` adds one of each datagram's data.
     ///
     /// # Errors
     /// When the file cannot be made.
-    pub fn start(path: &Path) -> io::Result<(TapeWriting, TapeFeed)> {
+    pub fn start(path: &Path, digests: bool) -> io::Result<(TapeWriting, TapeFeed)> {
         let mut file = TapeFile::create(path)?;
         file.begin(now().0);
         let (handover, blocks) = handover();
         let thread =
             std::thread::Builder::new().name("tape".to_owned()).spawn(move || write_all(file, &blocks))?;
-        Ok((TapeWriting { thread }, TapeFeed::new(handover)))
+        Ok((TapeWriting { thread }, TapeFeed::new(handover, digests)))
     }
 }
 
@@ -147,7 +148,7 @@ mod tests {
     fn without_an_empty_block_datagrams_are_left_out_counted_and_missing_by_name() {
         let (give, empty) = bounded(1);
         let (full, filled) = bounded(3);
-        let mut feed = TapeFeed::new(Handover::new(empty, full));
+        let mut feed = TapeFeed::new(Handover::new(empty, full), false);
         let mut verifier = Verifier::new(Options::default());
         let destination = SocketAddr::from(([10, 0, 0, 9], 4048));
         let mut payload = [0x41, 1, 0x0b, 1, 0, 0, 0, 0, 0, 1, 7];

@@ -4,6 +4,7 @@
 //! names it; a file that the journal does not name is an orphan. [`Writer`] makes and continues bundles, [`Bundle`] reads
 //! them back and trusts nothing. Neither judges the device.
 
+mod anonymize;
 mod disk;
 mod error;
 mod journal_file;
@@ -12,12 +13,17 @@ mod lock;
 mod read;
 mod scan;
 mod space;
+mod tables;
 mod writer;
 
+pub use anonymize::anonymized;
 pub use error::{BundleError, Damage};
 pub use layout::{CANONICAL, JOURNAL, ORDER, PLAN, arm_folder, bundle_name};
 pub use lock::{TargetLock, lock_folder};
 pub use read::{ArmFiles, Bundle, Seal};
 pub use scan::{Run, Runs, scan};
 pub use space::{check_space, estimate, free_bytes};
+pub use tables::{Counters, Finding, Row, SummaryRow, TableError, read_rows, summary_rows, write_rows};
+pub use tables::{read_drains, read_episodes, read_findings, read_frames, read_wire};
+pub use tables::{write_drains, write_episodes, write_findings, write_frames, write_wire};
 pub use writer::{NewBundle, Writer};

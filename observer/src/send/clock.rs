@@ -35,6 +35,11 @@ impl Monotonic {
         sys_send::wake_punctually();
         Monotonic(())
     }
+
+    /// CPU time of this process, ns.
+    pub fn process_cpu_ns(&self) -> u64 {
+        sys_send::process_cpu_ns()
+    }
 }
 
 impl Clock for Monotonic {

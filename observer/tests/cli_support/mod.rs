@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 use assert_cmd::Command;
+use serde_json::Value;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use wireproof_fixture::{cases, write_pcap};
@@ -27,4 +28,26 @@ pub(crate) fn outcome(command: &mut Command) -> (i32, String, String) {
     let output = command.output().unwrap();
     let text = |octets: Vec<u8>| String::from_utf8(octets).unwrap();
     (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
+}
+
+/// Forbids keys that the schema does not name.
+fn close(schema: &mut Value) {
+    if let Some(object) = schema.as_object_mut() {
+        if object.contains_key("properties") {
+            object.insert("additionalProperties".to_owned(), Value::Bool(false));
+        }
+        object.values_mut().for_each(close);
+    } else if let Some(items) = schema.as_array_mut() {
+        items.iter_mut().for_each(close);
+    }
+}
+
+/// The record has every key of the shipped schema that has to be there, and no other.
+pub(crate) fn conforms(schema: &str, record: &Value) {
+    let mut schema: Value = serde_json::from_str(schema).unwrap();
+    close(&mut schema);
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let problems: Vec<_> =
+        validator.iter_errors(record).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    assert!(problems.is_empty(), "{problems:?}: {record}");
 }

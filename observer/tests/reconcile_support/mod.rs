@@ -1,7 +1,7 @@
 //! A device in simulated time, the wire behind it, an observer, and what became of each datagram.
 
 use std::io::{self, Write};
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, Mutex};
 use wireproof_fixture::device::{
     Book, Engine, HeapRing, Held, Length, Places, Planned, Setting, Simulated, default_rig, heap_maker,
@@ -9,9 +9,9 @@ use wireproof_fixture::device::{
 };
 use wireproof_fixture::pace::Rate;
 use wireproof_protocols::verify::{Account, DropLayer, HostDrops, Options, Owners, Verifier};
-use wireproof_protocols::{Arrival, Datagram, Timestamp};
+use wireproof_protocols::{Arrival, Datagram, Faults, Marks, Protocol, Timestamp, registry};
 use wireproof_recorder::snapshot::{Times, take};
-use wireproof_reports::reconcile::{Clock, DeviceRecord, Reconciled, reconcile};
+use wireproof_reports::reconcile::{Clock, Delays, DeviceRecord, OutputDelays, Reconciled, reconcile};
 
 pub(crate) const START_NS: u64 = 5_000_000_000;
 pub(crate) const WALL_NS: u64 = 1_790_000_000_000_000_000;
@@ -58,6 +58,8 @@ pub(crate) struct Run {
     pub(crate) clock: Clock,
     /// Of each datagram that is missing: output, stream number, and its time.
     pub(crate) missing: Vec<(String, Option<u32>, i64)>,
+    /// Datagrams of frames that the observer saw: stamp, protocol, source, stream and number.
+    pub(crate) arrivals: Vec<(i64, Protocol, IpAddr, u32, Option<u32>)>,
 }
 
 #[derive(Clone, Default)]
@@ -96,6 +98,7 @@ pub(crate) fn run(plan: Plan) -> Run {
         load_milli: 1_000,
         preview: 0,
         profiler: true,
+        build: "test".to_owned(),
         faults: plan.faults.iter().map(|text| text.parse::<Planned>().unwrap()).collect(),
         ring: None,
     };
@@ -106,9 +109,10 @@ pub(crate) fn run(plan: Plan) -> Run {
     run_device(&mut engine, rate, Length::Frames(plan.frames), &mut world).unwrap();
     let image = take(engine.ring().unwrap().writer().shared()).unwrap().seal(&Times::default(), 1);
     let mut missing = deeds(&paper);
-    let account = observe(&world, plan.unseen.as_ref(), &mut missing);
+    let mut arrivals = Vec::new();
+    let account = observe(&world, plan.unseen.as_ref(), &mut missing, &mut arrivals);
     let clock = Clock::Anchored { uncertainty_ns: 1_000_000 };
-    Run { account, images: vec![image.clone()], image, clock, missing }
+    Run { account, images: vec![image.clone()], image, clock, missing, arrivals }
 }
 
 /// What the truth file says is missing.
@@ -137,6 +141,7 @@ fn observe(
     world: &Simulated,
     unseen: Option<&(&str, Vec<u64>)>,
     missing: &mut Vec<(String, Option<u32>, i64)>,
+    arrivals: &mut Vec<(i64, Protocol, IpAddr, u32, Option<u32>)>,
 ) -> Account {
     let mut verifier = Verifier::new(Options::default());
     let mut last = 0;
@@ -161,6 +166,14 @@ fn observe(
         }
         let datagram = Datagram::new(transit.source, transit.destination, &transit.payload);
         verifier.on_datagram(Arrival { at: Timestamp(at), packet }, &datagram);
+        let decoder = registry::claim(&datagram).unwrap();
+        if let Ok(pdu) = decoder.decode(&datagram, &mut Faults::default())
+            && pdu.marks.has(Marks::DATA)
+            && !pdu.marks.has(Marks::TERMINATED)
+        {
+            let source = transit.source.ip();
+            arrivals.push((at, pdu.kind.protocol, source, pdu.stream.unwrap_or_default(), pdu.sequence));
+        }
         last = at;
     }
     verifier.finish()
@@ -171,13 +184,24 @@ impl Run {
         let mut record = DeviceRecord::default();
         self.images.iter().for_each(|image| record.add(image).unwrap());
         let before: u64 = self.account.streams.iter().map(|s| s.sequence.lost).sum();
-        let told = reconcile(&mut self.account, &record, self.clock);
+        let told = reconcile(&mut self.account, &record, &self.clock);
         let sum = |o: Owners| o.sender + o.wire + o.observer + o.unknown;
         for s in &self.account.streams {
             assert_eq!(sum(s.owners), s.sequence.lost, "none without an owner");
         }
         assert_eq!(self.account.streams.iter().map(|s| s.sequence.lost).sum::<u64>(), before);
         told
+    }
+
+    /// Times from send to arrival, as if each datagram had travelled so much longer.
+    pub(crate) fn delays(&self, travel_ns: i64, clock: &Clock) -> Vec<OutputDelays> {
+        let mut record = DeviceRecord::default();
+        self.images.iter().for_each(|image| record.add(image).unwrap());
+        let mut delays = Delays::new(&self.account, &record, clock);
+        for (at, protocol, source, stream, number) in &self.arrivals {
+            delays.arrival(at + travel_ns, *protocol, *source, *stream, *number);
+        }
+        delays.finish()
     }
 
     pub(crate) fn reconciled(mut self) -> Run {

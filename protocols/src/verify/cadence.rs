@@ -26,7 +26,23 @@ pub(crate) struct Cadence {
     run: (i64, i64),
     /// What was due in the last pause and has not come yet.
     owed: i64,
+    /// The burst after a pause in which the numbers could hide a loss.
+    burst: Option<Burst>,
 }
+
+/// Datagrams that catch up on a pause.
+#[derive(Clone, Copy, Debug)]
+struct Burst {
+    /// Due in the pause.
+    due: i64,
+    /// Came of it.
+    came: i64,
+    /// Intervals in a row that catch up on nothing.
+    calm: u8,
+}
+
+/// Intervals in a row after which a burst is over: one slow datagram does not end it.
+const CALM: u8 = 3;
 
 impl Cadence {
     /// Adds an interval in nanoseconds between two neighbours in order; not positive ones say nothing, ones over
@@ -36,6 +52,9 @@ impl Cadence {
         if self.owed > 0 {
             if interval.saturating_mul(2) < self.period {
                 self.owed -= 1;
+                if let Some(b) = &mut self.burst {
+                    *b = Burst { came: b.came + 1, calm: 0, ..*b };
+                }
                 return true;
             }
             self.owed /= 2;
@@ -49,6 +68,25 @@ impl Cadence {
     /// A pause in which `due` more were to come: they may follow in a burst.
     pub(crate) fn owe(&mut self, due: i64) {
         self.owed = due.max(0);
+        self.burst = None;
+    }
+
+    /// As `owe`, after a pause whose numbers run on: whole cycles of them may be missing.
+    pub(crate) fn owe_unproven(&mut self, due: i64) {
+        self.owe(due);
+        self.burst = (due > 0).then_some(Burst { due, came: 0, calm: 0 });
+    }
+
+    /// After an interval that catches up on nothing: what was due in a pause whose numbers run on and what of it came,
+    /// told once when the burst is over.
+    #[inline]
+    pub(crate) fn unpaid(&mut self) -> Option<(i64, i64)> {
+        let b = self.burst.as_mut()?;
+        b.calm += 1;
+        if b.calm < CALM {
+            return None;
+        }
+        self.burst.take().filter(|b| b.came > 0).map(|b| (b.due, b.came))
     }
 
     #[inline]
@@ -137,6 +175,22 @@ mod tests {
         assert_eq!(c.steady(), None);
         (0..20_000).for_each(|_| assert!(!c.add(30_000)));
         assert_eq!(c.steady(), Some(30_000));
+    }
+
+    #[test]
+    fn what_a_burst_leaves_owing_is_told_once_and_only_after_numbers_that_run_on() {
+        let mut c = Cadence::default();
+        (0..40).for_each(|_| assert!(!c.add(25_000_000)));
+        assert_eq!(c.steady(), Some(25_000_000));
+        c.owe(60);
+        assert!(c.add(30_000) && !c.add(25_000_000));
+        assert_eq!([c.unpaid(), c.unpaid(), c.unpaid()], [None; 3]);
+        c.owe_unproven(60);
+        (0..30).for_each(|_| assert!(c.add(30_000)));
+        assert!(!c.add(25_000_000));
+        assert_eq!(c.unpaid(), None);
+        (0..10).for_each(|_| assert!(c.add(30_000)));
+        assert_eq!([c.unpaid(), c.unpaid(), c.unpaid(), c.unpaid()], [None, None, Some((60, 40)), None]);
     }
 
     #[test]

@@ -216,6 +216,11 @@ impl Chunks {
         }
     }
 
+    /// Frames that were due in the silence before `o`; `None` without a silence or a steady `period`.
+    pub(crate) fn due(&self, o: &Observation, period: Option<i64>) -> Option<i64> {
+        period.map(|p| super::cadence::nearest(o.at - self.start, p) - 1).filter(|due| *due > 0)
+    }
+
     /// An end mark without data (a DDP push on its own).
     pub(crate) fn end(&mut self) {
         self.ended = true;

@@ -213,6 +213,19 @@ pub(super) fn caught_up(flow: &mut Flow, n: i64) -> Option<(i64, i64)> {
     Some((s.excess.1, before))
 }
 
+/// Of the datagrams due in a pause over which the numbers ran on, only some came in the burst after it.
+pub(super) fn never_came(
+    flow: &mut Flow,
+    o: &Observation,
+    lane: usize,
+    (due, came): (i64, i64),
+    shared: &mut Shared,
+) {
+    if let Some(gap) = flow.lanes[lane].never_came(due, came) {
+        lose(flow, o, lane, gap, Vec::new(), shared);
+    }
+}
+
 /// There are more findings than are kept: the loss is counted to its stream alone.
 fn unlisted(flow: &mut Flow, e: &Episode) {
     let (from, to) = (e.since.min(e.place.1), e.last_stamp);

@@ -6,6 +6,7 @@
 use super::Verifier;
 use crate::{Arrival, Datagram, Fault, Faults, Pdu, Rule, Severity};
 use std::fmt::Display;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// One datagram of a known protocol, or on the port of one, as the engine took it.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +40,14 @@ pub struct Remark<'a> {
     pub expected: &'a dyn Display,
     /// What is there.
     pub got: &'a dyn Display,
+}
+
+impl Noted<'_> {
+    /// Digest over every octet of the data, by which the same picture is known again in another run; 0 without data.
+    #[inline]
+    pub fn digest(&self) -> u64 {
+        self.pdu.as_ref().map_or(0, |pdu| xxh3_64(pdu.data))
+    }
 }
 
 impl<'a> From<&'a Fault> for Remark<'a> {

@@ -412,6 +412,23 @@ impl Lane {
         self.advance(o, place, p.position, lost + 1, gap)
     }
 
+    /// The hole that is left when of the datagrams `due` in a pause only some `came` in the burst after it, where the
+    /// numbers ran on: whole cycles, named by time alone.
+    pub(crate) fn never_came(&self, due: i64, came: i64) -> Option<Gap> {
+        let left = due - came;
+        let cycle = i64::try_from(self.model.cycle).unwrap_or(i64::MAX);
+        if self.model.unit != Unit::Datagram {
+            return None;
+        }
+        let cycles = super::cadence::nearest(left, cycle);
+        let named = cycles >= 1 && (left - cycles * cycle).abs() <= 1 + due / 128;
+        let lost = cycles * cycle;
+        // Nobody knows where in the pause they were: the hole lies before the session, where nothing late fills it.
+        let from = self.first.saturating_sub(lost);
+        let gap = || Gap { lost: lost.unsigned_abs(), lost_min: 0, ambiguous: true, from, residue: 0 };
+        named.then(gap)
+    }
+
     fn gap(&self, lost: i64, lost_min: i64, residue: i64, ambiguous: bool) -> Step {
         Step::Gap(Gap {
             lost: lost.unsigned_abs(),

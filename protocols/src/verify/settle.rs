@@ -2,7 +2,7 @@
 
 use super::cadence::nearest;
 use super::chunks::{Chunks, Seat};
-use super::episodes::{TEARS_MAX, caught_up, flush, late, lose, stall};
+use super::episodes::{TEARS_MAX, caught_up, flush, late, lose, never_came, stall};
 use super::findings::{Findings, Place as At};
 use super::flow::Flow;
 use super::model::{self, Model, Unit};
@@ -173,7 +173,7 @@ fn settle_universe(flow: &mut Flow, o: &Observation, lane: usize, shared: &mut S
     // Without a pause an estimate from time is at most one: nothing but the next number to judge.
     let prompt = period.is_none_or(|p| since * 2 <= p * 3) && flow.cold.zero_wrap.is_none();
     if prompt && flow.lanes[lane].goes_on(o, 0) {
-        rhythm(flow, since);
+        rhythm(flow, o, lane, since, shared);
         moved(flow, o);
         return;
     }
@@ -222,27 +222,33 @@ fn settle_universe(flow: &mut Flow, o: &Observation, lane: usize, shared: &mut S
         matches!(step, Step::InOrder | Step::Gap(_) | Step::NotLost(_) | Step::Started | Step::Restart);
     if newest || step == Step::Unnumbered || flow.lanes[lane].model().unit == Unit::Nothing {
         if step == Step::InOrder && !o.new_session {
-            rhythm(flow, since);
+            rhythm(flow, o, lane, since, shared);
         }
-        owe(flow, lane, step, place.estimate);
+        owe(flow, o, lane, step, place.estimate);
         moved(flow, o);
     }
 }
 
 /// Adds an interval to a universe's cadence; one that catches up on a silence takes back what time called lost.
 #[inline]
-fn rhythm(flow: &mut Flow, since: i64) {
+fn rhythm(flow: &mut Flow, o: &Observation, lane: usize, since: i64, shared: &mut Shared) {
     if flow.cadence.add(since) {
         caught_up(flow, 1);
-    } else if flow.cold.stall.is_some() {
+        return;
+    }
+    if flow.cold.stall.is_some() {
         flow.cold.stall = None;
+    }
+    if let Some(pause) = flow.cadence.unpaid() {
+        never_came(flow, o, lane, pause, shared);
     }
 }
 
 /// What a silence leaves to come in a burst.
-fn owe(flow: &mut Flow, lane: usize, step: Step, due: Option<i64>) {
+fn owe(flow: &mut Flow, o: &Observation, lane: usize, step: Step, due: Option<i64>) {
     let Some(due) = due.filter(|due| *due > 0) else { return };
     match step {
+        Step::InOrder if !o.ip_runs_on && !o.new_session => flow.cadence.owe_unproven(due),
         Step::InOrder | Step::NotLost(_) | Step::Restart => flow.cadence.owe(due),
         Step::Gap(gap) => {
             flow.cadence.owe(due - proven(&gap));
@@ -362,9 +368,12 @@ fn settle_chunk(flow: &mut Flow, o: &Observation, lane: usize, dest: usize, shar
             pause(flow, o, period, since, shared);
         }
     }
+    let due = flow.chunks[dest].due(o, period).filter(|_| fresh);
     if fresh {
         end_of_frame(flow, o, dest, lost, shared);
-        owe_frames(flow, (lane, dest), step, period, o);
+    }
+    if let (Some(due), Step::Gap(gap)) = (due, step) {
+        owe_beyond(flow, (lane, dest), gap, due);
     }
     if let Step::Gap(gap) = step {
         lose(flow, o, lane, gap, tears, shared);
@@ -372,34 +381,31 @@ fn settle_chunk(flow: &mut Flow, o: &Observation, lane: usize, dest: usize, shar
     common(flow, o, lane, step, shared);
     flow.last_at = o.at;
     frame_of(flow, o, dest, seat, frame, step, shared);
-}
-
-/// What a silence between frames leaves to come in a burst.
-fn owe_frames(
-    flow: &mut Flow,
-    (lane, dest): (usize, usize),
-    step: Step,
-    period: Option<i64>,
-    o: &Observation,
-) {
-    let c = &mut flow.chunks[dest];
-    let chunks = c.chunks.max(1);
-    let Some(due) = period.map(|p| nearest(o.at - c.start, p) - 1).filter(|due| *due > 0) else { return };
-    match step {
-        Step::InOrder | Step::NotLost(_) => c.cadence.owe(due),
-        Step::Gap(gap) => {
-            c.cadence.owe(due - proven(&gap) / chunks);
-            stall(flow, lane, &gap, due.saturating_mul(chunks));
-        }
+    let cadence = &mut flow.chunks[dest].cadence;
+    match (due, step) {
+        (Some(due), Step::InOrder) if !o.ip_runs_on && !o.new_session => cadence.owe_unproven(due),
+        (Some(due), Step::InOrder | Step::NotLost(_)) => cadence.owe(due),
         _ => {}
     }
 }
 
+/// What a silence with a loss in it leaves to come in a burst.
+fn owe_beyond(flow: &mut Flow, (lane, dest): (usize, usize), gap: Gap, due: i64) {
+    let c = &mut flow.chunks[dest];
+    let chunks = c.chunks.max(1);
+    c.cadence.owe(due - proven(&gap) / chunks);
+    stall(flow, lane, &gap, due.saturating_mul(chunks));
+}
+
 /// A chunked frame began; one that catches up on a silence takes back what time called lost, and the frames of it.
-fn began(flow: &mut Flow, dest: usize, early: bool, shared: &mut Shared) {
+fn began(flow: &mut Flow, o: &Observation, dest: usize, early: bool, shared: &mut Shared) {
     let chunks = flow.chunks[dest].chunks.max(1);
     if !early {
         flow.cold.stall = None;
+        if let Some((due, came)) = flow.chunks[dest].cadence.unpaid() {
+            let lane = if flow.model.is_some_and(|m| m.per_destination) { dest } else { 0 };
+            never_came(flow, o, lane, (due.saturating_mul(chunks), came.saturating_mul(chunks)), shared);
+        }
         return;
     }
     let Some((back, before)) = caught_up(flow, chunks) else { return };
@@ -436,7 +442,7 @@ fn frame_of(
         c.restart |= step == Step::Restart;
     }
     if let Some(early) = early {
-        began(flow, dest, early, shared);
+        began(flow, o, dest, early, shared);
     }
 }
 

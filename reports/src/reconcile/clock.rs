@@ -2,7 +2,7 @@
 //! clock that was set on the way gives no time at all.
 
 use super::record::Life;
-use wireproof_recorder::offset::Offset;
+use wireproof_recorder::offset::Track;
 
 /// Most that two clocks drift apart, parts in a million.
 const DRIFT_PPM: i128 = 1_000;
@@ -10,10 +10,10 @@ const DRIFT_PPM: i128 = 1_000;
 const STEP_NS: i128 = 1_000_000;
 
 /// How the device's clock is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Clock {
     /// By requests and answers during the run.
-    Measured(Offset),
+    Measured(Track),
     /// By the anchors in its rings: its wall clock and the one of the stamps are apart by no more than this, ns.
     Anchored {
         /// Most that the two wall clocks are apart, ns.
@@ -23,7 +23,7 @@ pub enum Clock {
 
 impl Clock {
     /// The time line of one writer; `None` when its wall clock was set and nothing else is known.
-    pub(super) fn of(self, life: &Life) -> Option<TimeLine<'_>> {
+    pub(super) fn of<'a>(&'a self, life: &'a Life) -> Option<TimeLine<'a>> {
         let steady = || {
             let anchors = life.anchors.iter().map(|(m, (w, _))| (i128::from(*m), i128::from(*w)));
             let pairs = anchors.clone().zip(anchors.skip(1));
@@ -44,7 +44,7 @@ impl Clock {
 /// The clock of one writer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TimeLine<'a> {
-    clock: Clock,
+    clock: &'a Clock,
     life: &'a Life,
 }
 
@@ -52,10 +52,10 @@ impl TimeLine<'_> {
     /// Stamp times between which an instant of the device's monotonic clock lies, ns.
     pub(super) fn stamps(&self, device_ns: u64) -> (i64, i64) {
         let uncertainty_ns = match self.clock {
-            Clock::Measured(offset) => {
-                return offset.bench_ns(i64::try_from(device_ns).unwrap_or(i64::MAX));
+            Clock::Measured(track) => {
+                return track.bench_ns(i64::try_from(device_ns).unwrap_or(i64::MAX));
             }
-            Clock::Anchored { uncertainty_ns } => uncertainty_ns,
+            Clock::Anchored { uncertainty_ns } => *uncertainty_ns,
         };
         let anchors = &self.life.anchors;
         let behind = anchors.range(..=device_ns).next_back();

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use wireproof_recorder::header::{Tables, facts};
 use wireproof_recorder::layout::Kind;
-use wireproof_recorder::{Frame, Policy, Refusal, Ring, parse};
+use wireproof_recorder::{Frame, Policy, Record, Refusal, Ring, parse};
 
 /// Stage of a `wire_send` span; aux counts what was handed over. Of a `drops` record: what was not.
 const SEND: &str = "wire_send";
@@ -12,7 +12,7 @@ const SEND: &str = "wire_send";
 const ENCODE: &str = "wire_encode";
 /// Flags of a `drops` record when nobody knows which datagrams.
 const WHICH_UNKNOWN: u16 = u16::MAX;
-/// Most runs, and most drops, kept of one writer.
+/// Most runs, drops and sends, of each, kept of one writer.
 const KEPT: usize = 1 << 16;
 
 /// Who wrote: boot, start of the process, generation.
@@ -40,6 +40,17 @@ pub(super) struct Unsent {
     pub(super) count: u64,
 }
 
+/// One `wire_send` of an output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Send {
+    /// Its end, ns of the device's monotonic clock.
+    pub(super) end_ns: u64,
+    /// Datagrams handed over.
+    pub(super) count: u64,
+    /// Low 16 bits of the number of the frame's first datagram.
+    pub(super) number: u16,
+}
+
 /// One generation of one writer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Life {
@@ -55,6 +66,8 @@ pub(super) struct Life {
     pub(super) made: BTreeMap<u16, u64>,
     /// Monotonic and wall time, and the spread of the reading, ns.
     pub(super) anchors: BTreeMap<u64, (u64, u64)>,
+    /// Sends by output and start, ns of the device's monotonic clock: those that handed everything over.
+    pub(super) sends: BTreeMap<(u16, u64), Send>,
     /// Something of it was not kept.
     pub(super) full: bool,
 }
@@ -136,6 +149,7 @@ impl Life {
         }
         for frame in &ring.frames {
             let Some(unsent) = sendings(frame, send, encode, &mut self.made) else { continue };
+            self.keep_sends(frame, send, &unsent);
             let first = skips.get(&frame.id).copied().unwrap_or(frame.id);
             self.join(Run { ids: (first, frame.id), ns: (frame.start_ns, frame.end_ns) });
             if first != frame.id && self.skipped.len() < KEPT {
@@ -147,6 +161,21 @@ impl Life {
                 } else {
                     self.full = true;
                 }
+            }
+        }
+    }
+
+    /// Keeps when each output of a frame was sent; of one that sent more than once nobody knows which.
+    fn keep_sends(&mut self, frame: &Frame, stage: u16, unsent: &[Unsent]) {
+        let is_send = |r: &&Record| r.kind() == Some(Kind::Span) && r.stage() == stage;
+        let mut own: Vec<&Record> = frame.records.iter().filter(is_send).collect();
+        own.sort_by_key(|r| r.device());
+        for same in own.chunk_by(|a, b| a.device() == b.device()) {
+            let [r] = same else { continue };
+            let whole = unsent.iter().all(|one| one.device != r.device());
+            if whole && self.sends.len() < KEPT {
+                let send = Send { end_ns: r.end_ns(), count: r.aux(), number: r.flags() };
+                self.sends.insert((r.device(), r.start_ns()), send);
             }
         }
     }

@@ -3,8 +3,8 @@
 use super::encode::{DATA_PARTS, NAME_PARTS, TEXT_PARTS};
 use super::seal::crc;
 use super::slot::{
-    BLOCK_SLOTS, BYTE_ORDER, HEAD, HEADER_MAX, MAGIC, SLOT, Slot, TEXT, TEXT_AT, VERSION, blind, datagram,
-    drops, fault, faults, flag, kind, others, seal, step, stream, text, what,
+    BLOCK_SLOTS, BYTE_ORDER, DIGESTS, HEAD, HEADER_MAX, MAGIC, SLOT, Slot, TEXT, TEXT_AT, VERSION, blind,
+    datagram, digests, drops, fault, faults, flag, kind, others, seal, step, stream, text, what,
 };
 use super::table::{Set, Stream, unword};
 use wireproof_protocols::verify::{DropLayer, HostDrops, Noted, Remark};
@@ -18,6 +18,8 @@ pub enum Event<'a> {
     Datagram(Arrival, &'a Datagram<'a>, &'a Noted<'a>, &'a [Remark<'a>]),
     /// The newest of some packets that are no lighting datagrams, and how many UDP datagrams there were among them.
     Others(Arrival, u64),
+    /// Digests of the data of the next datagrams that had none so far, in order.
+    Digests(&'a [u64]),
     /// Drop evidence.
     Drops(HostDrops),
     /// The clock of the stamps was set by so many nanoseconds.
@@ -251,6 +253,7 @@ impl Decoder {
             drops::TAG => self.drops(slot, each),
             others::TAG => self.others(slot, each),
             blind::TAG => self.blind(slot, each),
+            digests::TAG => digest(slot, each),
             step::TAG => {
                 each(Event::ClockStep(step::by_ns.get(slot)));
                 Some(())
@@ -385,6 +388,15 @@ impl Decoder {
         each(Event::Blind { from, to, count });
         Some(())
     }
+}
+
+/// Hands the digests of a record over.
+fn digest(slot: &Slot, each: &mut dyn FnMut(Event<'_>)) -> Option<()> {
+    let mut values = [0; DIGESTS];
+    let stored = slot.get(TEXT_AT..)?.as_chunks::<8>().0;
+    values.iter_mut().zip(stored).for_each(|(value, octets)| *value = u64::from_le_bytes(*octets));
+    each(Event::Digests(values.get(..usize::from(digests::count.get(slot)))?));
+    Some(())
 }
 
 /// Puts a value at its number; a list has 65,536 places at most.

@@ -1,7 +1,7 @@
 //! Datagrams to records. Allocates where a stream, a kind or a fault is met for the first time, and nowhere else, so
 //! that a receive loop can use it.
 
-use super::slot::{SLOT, Slot};
+use super::slot::{DIGESTS, SLOT, Slot, digests};
 use super::slot::{TEXT, TEXT_AT, blind, datagram, drops, fault, faults, flag, kind, others, step, what};
 use super::table::{Class, Set, Stream, put_text, tagged, word};
 use std::collections::HashMap;
@@ -17,7 +17,7 @@ pub(super) const NAME_PARTS: usize = 2;
 pub(super) const TEXT_PARTS: usize = 8;
 pub(super) const DATA_PARTS: usize = 1_024_usize.div_ceil(TEXT);
 /// Most octets that one call appends.
-pub const ROOM: usize = SLOT * (FAULTS_MAX * (1 + 3 * TEXT_PARTS) + NAME_PARTS + DATA_PARTS + 8);
+pub const ROOM: usize = SLOT * (FAULTS_MAX * (1 + 3 * TEXT_PARTS) + NAME_PARTS + DATA_PARTS + 9);
 /// Other traffic is told this often, ns: it keeps the clock of the tape going.
 const OTHERS_EVERY: i64 = 500_000_000;
 /// Writes records. Definitions stand before the first record that needs them.
@@ -39,9 +39,22 @@ pub struct Encoder {
     missing: Option<(i64, i64, u64)>,
     /// Datagrams written.
     pub datagrams: u64,
+    digests: Option<Digests>,
+}
+
+/// Digests that are not told yet.
+#[derive(Clone, Copy, Debug, Default)]
+struct Digests {
+    values: [u64; DIGESTS],
+    count: usize,
 }
 
 impl Encoder {
+    /// One that keeps a digest of each datagram's data, too: eight octets a datagram.
+    pub fn with_digests() -> Encoder {
+        Encoder { digests: Some(Digests::default()), ..Encoder::default() }
+    }
+
     /// Appends a lighting datagram: at most [`ROOM`] octets.
     pub fn datagram(
         &mut self,
@@ -68,6 +81,9 @@ impl Encoder {
             *last = arrival;
         }
         self.datagrams += 1;
+        if let Some(digests) = &mut self.digests {
+            digests.add(noted.digest(), out);
+        }
     }
 
     /// Takes note of a datagram of nobody here, or of a packet without one.
@@ -124,6 +140,7 @@ impl Encoder {
             self.tell_missing(to, out);
         }
         self.tell_others(out);
+        self.digests.iter_mut().for_each(|digests| digests.tell(out));
     }
 
     fn tell_missing(&mut self, to: i64, out: &mut Vec<u8>) {
@@ -243,6 +260,31 @@ impl Encoder {
     fn forget_faults(&mut self) {
         self.classes.clear();
         self.sets.clear();
+    }
+}
+
+impl Digests {
+    fn add(&mut self, digest: u64, out: &mut Vec<u8>) {
+        if let Some(place) = self.values.get_mut(self.count) {
+            *place = digest;
+            self.count += 1;
+        }
+        if self.count == DIGESTS {
+            self.tell(out);
+        }
+    }
+
+    fn tell(&mut self, out: &mut Vec<u8>) {
+        let count = std::mem::take(&mut self.count);
+        if count == 0 {
+            return;
+        }
+        let mut slot = [0; _];
+        digests::count.put(&mut slot, u8::try_from(count).unwrap_or(0));
+        for (place, digest) in slot[TEXT_AT..].as_chunks_mut::<8>().0.iter_mut().zip(&self.values[..count]) {
+            *place = digest.to_le_bytes();
+        }
+        out.extend_from_slice(&tagged(slot, digests::TAG));
     }
 }
 

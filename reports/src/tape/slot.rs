@@ -24,6 +24,8 @@ pub(super) const TEXT: usize = 56;
 pub(super) const TEXT_AT: usize = 8;
 /// Most fault classes of one datagram.
 pub(super) const SET_MAX: usize = 28;
+/// Digests of one record.
+pub(super) const DIGESTS: usize = TEXT / 8;
 
 /// One record.
 pub(super) type Slot = [u8; SLOT];
@@ -157,6 +159,8 @@ records! {
     9 blind { own u8 1; from_ns i64 8; to_ns i64 16; count u64 24; }
     /// The clock of the stamps was set; the next stamps show it.
     11 step { by_ns i64 8; }
+    /// Digests (XXH3-64) over the data of the next `count` datagrams without one, in order, from octet 8 on.
+    12 digests { count u8 1; }
     /// Ends a block: CRC-32 (IEEE) over its records and this one with `crc` 0. `end` 1: the tape ends as it should.
     10 seal {
         end u8 1; microseconds u8 2; crc u32 4; records u32 8; all_records u64 16; datagrams u64 24; left_out u64 32;

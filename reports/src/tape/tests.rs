@@ -77,6 +77,7 @@ fn read(octets: &[u8], step: usize) -> (Vec<String>, TapeReport) {
             }
             Event::Others(arrival, n) => write!(line, "{arrival:?} {n}").unwrap(),
             Event::Drops(d) => write!(line, "{d:?}").unwrap(),
+            Event::Digests(digests) => write!(line, "digests {digests:?}").unwrap(),
             Event::ClockStep(by) => write!(line, "step {by}").unwrap(),
             Event::Blind { from, to, count } => write!(line, "blind {from:?} {to:?} {count}").unwrap(),
         }
@@ -199,6 +200,7 @@ fn sealed_nonsense_is_counted_and_harms_nobody() {
                 verifier.on_others(n);
             }
             Event::Drops(d) => verifier.on_drops(d),
+            Event::Digests(_) => {}
             Event::ClockStep(by) => verifier.on_clock_step(by),
             Event::Blind { from, to, count } => verifier.on_blind(from, to, count),
         };
@@ -276,4 +278,40 @@ fn no_call_appends_more_than_its_room() {
         assert!(slots.len() <= ROOM && slots.len().is_multiple_of(SLOT), "{} octets", slots.len());
     }
     assert!(encoder.datagrams > 2_000);
+}
+
+#[test]
+fn a_tape_with_digests_has_one_for_each_datagram_in_order_and_the_rest_is_the_same() {
+    let read = |mut encoder: Encoder| {
+        let (mut slots, mut octets) = (Vec::new(), Sealer::header(0));
+        let mut verifier = Verifier::new(Options::default());
+        let mut expected = Vec::new();
+        for i in 0..17_u64 {
+            let payload = ddp((i % 15) as u8 + 1);
+            let arrival = Arrival { at: Timestamp(i as i64 * 16_000_000), packet: i + 1 };
+            let d = Datagram::new(address("10.0.0.1:5000"), address("10.0.0.9:4048"), &payload);
+            let noted = verifier.on_datagram_noted(arrival, &d).unwrap();
+            expected.push(noted.digest());
+            encoder.datagram(arrival, &d, &noted, &[], &mut slots);
+        }
+        encoder.finish(&mut slots);
+        let mut sealer = Sealer::default();
+        sealer.seal(&slots, &mut octets);
+        sealer.end(&Totals { datagrams: 17, ..Totals::default() }, &mut octets);
+        let (mut found, mut datagrams) = (Vec::new(), Vec::new());
+        let mut each = |event: Event<'_>| match event {
+            Event::Digests(digests) => found.extend_from_slice(digests),
+            Event::Datagram(arrival, ..) => datagrams.push(arrival.at),
+            _ => {}
+        };
+        let mut decoder = Decoder::default();
+        decoder.feed(&octets, &mut each);
+        let report = decoder.finish(&mut each);
+        assert_eq!((report.damaged, report.unknown, report.datagrams), (None, 0, 17));
+        (found, datagrams, expected)
+    };
+    let (found, datagrams, expected) = read(Encoder::with_digests());
+    assert_eq!(found, expected);
+    let (none, same, _) = read(Encoder::default());
+    assert_eq!((none, same), (Vec::new(), datagrams));
 }

@@ -2,7 +2,8 @@
 
 use crate::cli::children::{Kept, own_file};
 use crate::cli::failure::Failure;
-use std::fs::{self, File};
+use crate::cli::memory::{self, MEMORY};
+use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -13,8 +14,6 @@ use std::time::{Duration, Instant};
 const LOOK: Duration = Duration::from_millis(20);
 /// Longest that the device may take to be ready.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Where a ring lies in memory.
-const MEMORY: &str = "/dev/shm";
 
 /// The ring's file, gone with this value.
 #[derive(Debug)]
@@ -26,7 +25,8 @@ pub(super) struct RingFile {
 impl RingFile {
     /// A name of this process, in memory where there is such a place.
     pub(super) fn new(out: &Path) -> RingFile {
-        let name = format!("wireproof-demo-{}.ring", std::process::id());
+        let name = memory::own_name("demo", "ring");
+        memory::sweep(Path::new(MEMORY));
         let on_disk = !Path::new(MEMORY).is_dir();
         RingFile { path: if on_disk { out } else { Path::new(MEMORY) }.join(name), on_disk }
     }
@@ -34,11 +34,7 @@ impl RingFile {
 
 impl Drop for RingFile {
     fn drop(&mut self) {
-        for ending in ["", ".prev", ".places", ".lock", ".new"] {
-            let mut name = self.path.as_os_str().to_owned();
-            name.push(ending);
-            let _ = fs::remove_file(name);
-        }
+        memory::remove_ring(&self.path);
     }
 }
 

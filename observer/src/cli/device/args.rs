@@ -12,17 +12,18 @@ use wireproof_fixture::device::Planned;
 Examples:
   wireproof device --duration 60s
   wireproof device --ring /dev/shm/pole.ring --control /tmp/pole.ctl --fault drop:rate=0.01 --fault reboot:frame=600 --truth truth.jsonl
+  wireproof device --http 127.0.0.1:8080 --token-file token --build ad2d91a --raw-time 200ms --fault disturb:us=600,while=drain
 
 A lighting controller as a process of its own: source, effects, audio, then background, geometry, brightness,
 wire_prepare, wire_encode and wire_send of each output, at absolute deadlines; a late frame skips whole periods and is
 never made up for in a burst. Without --rig there are three outputs: BigPacket (6 datagrams a frame), sACN (12) and
 DDP (6), to 127.0.0.1 unless --to or the file names a target.
 
-A fault is NAME or NAME:KEY=VALUE,...: frame=120, frame=120-180, every=60 or rate=0.001 say when; output, datagram,
-count, ms and us say to what and how much. Names: drop, burst, unsent, duplicate, reorder, late, truncate, torn,
-missing-push, second-source, stall, clock-step, reboot, generation, lying-toggle, disturb; and for the HTTP service
-slow-endpoint, truncated-download, corrupt-download, generation-in-download. docs/device.md explains them, the ring
-and the control messages.
+A fault is NAME or NAME:KEY=VALUE,...: frame=120, frame=120-180, every=60 or rate=0.001 say when, while=drain, profiler
+or preview beside what; output, datagram, outputs, count, ms and us say to what and how much. Names: drop, burst, unsent,
+duplicate, reorder, late, truncate, torn, payload, missing-push, second-source, stall, clock-step, reboot, generation,
+lying-toggle, disturb, capacity, unserved, unrelated; and for the HTTP service slow-endpoint, truncated-download,
+corrupt-download, generation-in-download. docs/device.md explains them, the ring, the switches and the web service.
 
 Exit code 0, also after Ctrl-C without a fixed length; 2 for what cannot be meant: nothing was sent then; 5 when a
 fixed length was cut short; 6 when the ring, a socket or a file cannot be used, or datagrams could not be sent.")]
@@ -60,14 +61,20 @@ pub(in crate::cli) struct DeviceArgs {
     /// Previews a second at the start
     #[arg(long, value_name = "FPS", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1000))]
     pub(super) preview: u32,
+    /// What the device says it is when asked, as a plan's `require` reads it
+    #[arg(long, value_name = "TEXT", default_value = concat!("simulated-", env!("CARGO_PKG_VERSION")), value_parser = build)]
+    pub(super) build: String,
     /// Listen for control messages on this Unix datagram socket
     #[arg(long, value_name = "SOCKET")]
     pub(super) control: Option<PathBuf>,
     /// Hand out the ring over HTTP at this address, from a process of its own; port 0 takes a free one
     #[arg(long, value_name = "ADDR:PORT", conflicts_with = "no_recorder")]
     pub(super) http: Option<SocketAddr>,
+    /// Let a raw download of the ring take so long at least: the field's device takes 150 to 270 ms
+    #[arg(long, value_name = "TIME", value_parser = crate::cli::quantity::time, requires = "http")]
+    pub(super) raw_time: Option<Duration>,
     /// Token that switches over HTTP need: one line in a file with mode 0600; without it there are no switches
-    #[arg(long, value_name = "FILE", requires = "http", requires = "control")]
+    #[arg(long, value_name = "FILE", requires = "http")]
     pub(super) token_file: Option<PathBuf>,
     /// Work of the stages: 1 is 0.6 ms of processor time a frame, 8 about the field's 5 ms
     #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = load)]
@@ -94,6 +101,16 @@ pub(in crate::cli) struct DeviceArgs {
     /// Say nothing before the account
     #[arg(short, long)]
     pub(super) quiet: bool,
+}
+
+/// What a device may say it is.
+fn build(text: &str) -> Result<String, String> {
+    let fit = !text.is_empty() && text.len() <= 64 && !text.contains(char::is_control);
+    if fit {
+        Ok(text.to_owned())
+    } else {
+        Err("a build has 1 to 64 octets, none of them a control".to_owned())
+    }
 }
 
 /// A factor in thousandths.

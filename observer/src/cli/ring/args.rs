@@ -1,6 +1,6 @@
 //! What can be typed behind `wireproof ring`.
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -21,6 +21,8 @@ pub(in crate::cli) struct RingArgs {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum RingVerb {
+    /// Download a ring: verified, whole or absent, with a manifest beside it
+    Fetch(FetchArgs),
     /// Say which frames of a ring are whole, what was dropped and why; refuse what cannot be believed
     Verify(VerifyArgs),
     /// Percentiles of frames and stages, coverage, deadline misses
@@ -33,6 +35,42 @@ pub(super) enum RingVerb {
     Convert(Box<super::convert::ConvertArgs>),
 }
 
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  wireproof ring fetch http://10.0.0.5:8080/v1/ring/raw -o ring.bin
+  wireproof ring fetch http://10.0.0.5:8080/v1/ring/raw -o ring.bin --token-env PI_TOKEN
+
+What breaks off is gone on with (Range, If-Range) up to four times, and so often a connection is tried; an image that is
+refused is asked for once more. FILE appears when everything is on the disk and length, stamp, checksums and the pair of generations agree;
+FILE.manifest.json beside it has size, SHA-256, the ring's identity and both clocks.
+
+Exit code 0; 2 when the URL or the token cannot be meant; 6 when nothing came or nothing can be written; 7 when what
+came cannot be believed: it is kept as FILE.refused then.")]
+pub(super) struct FetchArgs {
+    /// Where the ring is, an http:// URL
+    #[arg(value_name = "URL")]
+    pub(super) url: String,
+    /// The file to write
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) output: PathBuf,
+    /// Send the value of this environment variable as a bearer token
+    #[arg(long, value_name = "NAME")]
+    pub(super) token_env: Option<String>,
+    /// Longest that one attempt may take
+    #[arg(long, value_name = "TIME", value_parser = crate::cli::quantity::time, default_value = "20s")]
+    pub(super) timeout: Duration,
+    /// Write FILE.sha256 too, for sha256sum -c
+    #[arg(long)]
+    pub(super) checksum: bool,
+    /// Write no manifest
+    #[arg(long)]
+    pub(super) no_manifest: bool,
+    /// Say nothing when all is well
+    #[arg(short, long)]
+    pub(super) quiet: bool,
+}
+
 /// How a ring is read.
 #[derive(Debug, Args)]
 pub(super) struct ReadArgs {
@@ -42,6 +80,44 @@ pub(super) struct ReadArgs {
     /// Keep the oldest frame of a ring that has wrapped, if it proves whole
     #[arg(long)]
     pub(super) exact: bool,
+}
+
+/// Where the answer goes, and as what.
+#[derive(Debug, Args)]
+pub(super) struct OutArgs<F: ValueEnum + Default + Send + Sync + 'static> {
+    /// Output format
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
+    pub(super) format: F,
+    /// Write here instead of standard output; - is standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) output: Option<PathBuf>,
+}
+
+/// Formats of a record.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum Plain {
+    #[default]
+    Table,
+    Json,
+}
+
+/// Formats of rows that can also be read one at a time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum Rows {
+    #[default]
+    Table,
+    Json,
+    Jsonl,
+    Csv,
+}
+
+/// Formats of a record with rows in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum Sheets {
+    #[default]
+    Table,
+    Json,
+    Csv,
 }
 
 #[derive(Debug, Args)]
@@ -57,12 +133,8 @@ pub(super) struct VerifyArgs {
     pub(super) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(super) read: ReadArgs,
-    /// Output format
-    #[arg(long, value_parser = ["table", "json"], default_value = "table")]
-    pub(super) format: String,
-    /// Write here instead of standard output; - is standard output
-    #[arg(short, long, value_name = "FILE")]
-    pub(super) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) out: OutArgs<Plain>,
 }
 
 #[derive(Debug, Args)]
@@ -84,12 +156,8 @@ pub(super) struct SummaryArgs {
     /// Only spans of this device in the ranges, by name or id of the ring's table
     #[arg(long, value_name = "DEVICE", requires = "range")]
     pub(super) device: Option<String>,
-    /// Output format
-    #[arg(long, value_parser = ["table", "json"], default_value = "table")]
-    pub(super) format: String,
-    /// Write here instead of standard output; - is standard output
-    #[arg(short, long, value_name = "FILE")]
-    pub(super) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) out: OutArgs<Plain>,
 }
 
 #[derive(Debug, Args)]
@@ -106,12 +174,8 @@ pub(super) struct FramesArgs {
     /// Only the last frames
     #[arg(long, value_name = "COUNT")]
     pub(super) last: Option<usize>,
-    /// Output format
-    #[arg(long, value_parser = ["table", "json", "jsonl", "csv"], default_value = "table")]
-    pub(super) format: String,
-    /// Write here instead of standard output; - is standard output
-    #[arg(short, long, value_name = "FILE")]
-    pub(super) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) out: OutArgs<Rows>,
 }
 
 #[derive(Debug, Args)]
@@ -135,10 +199,6 @@ pub(super) struct CausesArgs {
     /// A request is late after this; without it two frame periods, or 100 ms where the ring names none
     #[arg(long, value_name = "TIME", value_parser = crate::cli::quantity::time)]
     pub(super) late: Option<Duration>,
-    /// Output format
-    #[arg(long, value_parser = ["table", "json", "csv"], default_value = "table")]
-    pub(super) format: String,
-    /// Write here instead of standard output; - is standard output
-    #[arg(short, long, value_name = "FILE")]
-    pub(super) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) out: OutArgs<Sheets>,
 }

@@ -1,7 +1,7 @@
 //! `wireproof ring causes`: why each frame was made, which places asked, how long requests waited, and which of them got
 //! no frame.
 
-use super::args::CausesArgs;
+use super::args::{CausesArgs, Sheets};
 use super::{findings_table, load, ms, places};
 use crate::cli::failure::Failure;
 use crate::cli::output;
@@ -37,7 +37,7 @@ struct Document {
 pub(super) fn run(args: &CausesArgs) -> Result<u8, Failure> {
     let mut inputs = vec![args.file.clone()];
     inputs.extend(args.places.clone());
-    output::check(&inputs, args.output.as_deref())?;
+    output::check(&inputs, args.out.output.as_deref())?;
     let (image, ring) = load::ring(&args.file, &args.read)?;
     let facts = if ring.version == 1 { Facts::default() } else { header::facts(&image) };
     let (places, path) = places::load(&args.file, args.places.as_deref())?;
@@ -55,13 +55,13 @@ pub(super) fn run(args: &CausesArgs) -> Result<u8, Failure> {
         causes,
         requests,
     };
-    output::write(args.output.as_deref(), |out| match args.format.as_str() {
-        "json" => {
+    output::write(args.out.output.as_deref(), |out| match args.out.format {
+        Sheets::Json => {
             let text = serde_json::to_string_pretty(&document).map_err(io::Error::from)?;
             Ok(writeln!(out, "{text}")?)
         }
-        "csv" => csv(&document.causes, out),
-        _ => table(&document, out),
+        Sheets::Csv => csv(&document.causes, out),
+        Sheets::Table => table(&document, out),
     })?;
     Ok(0)
 }

@@ -1,8 +1,8 @@
 //! `wireproof ring convert`: a ring, and what was seen beside it, as a Perfetto trace, a Chrome trace or a table.
 
 mod args;
-mod manifest;
-mod pack;
+pub(super) mod manifest;
+pub(super) mod pack;
 mod scheduler;
 mod wire;
 
@@ -10,7 +10,7 @@ pub(super) use args::ConvertArgs;
 
 use super::{load, places};
 use crate::cli::failure::Failure;
-use crate::cli::{output, say};
+use crate::cli::{output, rings, say};
 use args::{Pack, To};
 use manifest::{ClockFacts, Drawn, Manifest, RingFacts, Writer};
 use pack::Listed;
@@ -23,6 +23,7 @@ use wireproof_recorder::convert::timeline::ClockPair;
 use wireproof_recorder::convert::{Timeline, WallClock, chrome, csv, perfetto};
 use wireproof_recorder::header;
 use wireproof_recorder::layout::{BOOT_ID, PROCESS, Record, u32_at};
+use wireproof_reports::drains::delay_words;
 
 /// Runs the verb.
 pub(super) fn run(args: &ConvertArgs) -> Result<u8, Failure> {
@@ -40,7 +41,7 @@ pub(super) fn run(args: &ConvertArgs) -> Result<u8, Failure> {
     }
     let mut scene = Scene::new(&image, &ring, args, &mut files)?;
     let mut whole = Manifest::new("", Vec::new(), facts, Drawn::default());
-    scene.add(args, &ring, &mut whole)?;
+    scene.add(args, &image, &ring, &mut whole)?;
     scene.about(&image, &ring, args);
     let write = if args.to == To::Perfetto { perfetto::write } else { chrome::write };
     let (written, size, sha256) = emit(args, packing, |out| write(&scene.timeline, out))?;
@@ -70,7 +71,7 @@ fn check(args: &ConvertArgs) -> Result<(), Failure> {
 }
 
 /// What the header says about its writer; a legacy header says nothing.
-fn writer(image: &[u8], ring: &Ring) -> Writer {
+pub(super) fn writer(image: &[u8], ring: &Ring) -> Writer {
     if ring.version < 2 {
         return Writer::default();
     }
@@ -142,7 +143,13 @@ impl Scene {
     }
 
     /// What was seen beside the ring.
-    fn add(&mut self, args: &ConvertArgs, ring: &Ring, manifest: &mut Manifest) -> Result<(), Failure> {
+    fn add(
+        &mut self,
+        args: &ConvertArgs,
+        image: &[u8],
+        ring: &Ring,
+        manifest: &mut Manifest,
+    ) -> Result<(), Failure> {
         if !args.wire.is_empty() || !args.findings.is_empty() {
             let Some(wall) = &self.wall else {
                 let what =
@@ -154,6 +161,8 @@ impl Scene {
             for path in &args.wire {
                 wire::arrivals(path, &clock, &mut self.timeline)?;
             }
+            manifest.arrivals = rings::of_image(image, &args.wire, args.wire_offset)?;
+            manifest.arrivals.iter().map(delay_words).for_each(|line| say(&line));
             for path in &args.findings {
                 wire::findings(path, &clock, &mut self.timeline)?;
             }
@@ -278,7 +287,8 @@ fn finish(
     Ok(0)
 }
 
-fn beside(target: &Path, suffix: &str) -> PathBuf {
+/// The path with more behind its name.
+pub(super) fn beside(target: &Path, suffix: &str) -> PathBuf {
     let mut name = target.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)

@@ -1,6 +1,6 @@
 //! `wireproof ring frames`: one row for each whole frame.
 
-use super::args::FramesArgs;
+use super::args::{FramesArgs, Rows};
 use super::{load, ms};
 use crate::cli::failure::Failure;
 use crate::cli::output;
@@ -39,7 +39,7 @@ struct Document<'a> {
 
 /// Runs the verb.
 pub(super) fn run(args: &FramesArgs) -> Result<u8, Failure> {
-    output::check(std::slice::from_ref(&args.file), args.output.as_deref())?;
+    output::check(std::slice::from_ref(&args.file), args.out.output.as_deref())?;
     let (_, ring) = load::ring(&args.file, &args.read)?;
     let account = account(&ring.frames);
     let before = std::iter::once(None).chain(ring.frames.iter().map(Some));
@@ -47,11 +47,11 @@ pub(super) fn run(args: &FramesArgs) -> Result<u8, Failure> {
     let rows: Vec<FrameRow> = rows.map(|((frame, row), before)| frame_row(frame, row, before)).collect();
     let skip = args.last.map_or(0, |last| rows.len().saturating_sub(last));
     let rows = rows.get(skip..).unwrap_or_default();
-    output::write(args.output.as_deref(), |out| match args.format.as_str() {
-        "json" => json(&ring, rows, out),
-        "jsonl" => jsonl(rows, out),
-        "csv" => csv(rows, out),
-        _ => table(rows, out),
+    output::write(args.out.output.as_deref(), |out| match args.out.format {
+        Rows::Json => json(&ring, rows, out),
+        Rows::Jsonl => jsonl(rows, out),
+        Rows::Csv => csv(rows, out),
+        Rows::Table => table(rows, out),
     })?;
     Ok(0)
 }

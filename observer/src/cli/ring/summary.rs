@@ -1,7 +1,7 @@
 //! `wireproof ring summary`: percentiles of whole frames and of their stages, coverage, deadlines. Percentiles are
 //! never added; a span is never a sum.
 
-use super::args::SummaryArgs;
+use super::args::{Plain, SummaryArgs};
 use super::{findings_table, load, ms, percent};
 use crate::cli::failure::Failure;
 use crate::cli::output;
@@ -61,17 +61,17 @@ struct Deadlines {
 
 /// Runs the verb.
 pub(super) fn run(args: &SummaryArgs) -> Result<u8, Failure> {
-    output::check(std::slice::from_ref(&args.file), args.output.as_deref())?;
+    output::check(std::slice::from_ref(&args.file), args.out.output.as_deref())?;
     let (image, ring) = load::ring(&args.file, &args.read)?;
     let facts = if ring.version == 1 { Facts::default() } else { header::facts(&image) };
     let account = account(&ring.frames);
     let document = document(&ring, &facts, &account, ranges(args, &ring)?);
-    output::write(args.output.as_deref(), |out| match args.format.as_str() {
-        "json" => {
+    output::write(args.out.output.as_deref(), |out| match args.out.format {
+        Plain::Json => {
             let text = serde_json::to_string_pretty(&document).map_err(io::Error::from)?;
             Ok(writeln!(out, "{text}")?)
         }
-        _ => table(&document, &account, out),
+        Plain::Table => table(&document, &account, out),
     })?;
     Ok(0)
 }

@@ -1,6 +1,6 @@
 //! `wireproof ring verify`: which frames are whole, what was dropped, what was refused.
 
-use super::args::VerifyArgs;
+use super::args::{Plain, VerifyArgs};
 use super::load::{self, Loaded};
 use super::percent;
 use crate::cli::failure::{Failure, INTEGRITY};
@@ -77,19 +77,19 @@ struct RefusedDocument {
 
 /// Runs the verb.
 pub(super) fn run(args: &VerifyArgs) -> Result<u8, Failure> {
-    output::check(&args.files, args.output.as_deref())?;
+    output::check(&args.files, args.out.output.as_deref())?;
     let several = args.files.len() > 1;
     let mut code = 0;
-    output::write(args.output.as_deref(), |out| {
+    output::write(args.out.output.as_deref(), |out| {
         for path in &args.files {
             let loaded = load::load(path, &args.read)?;
             if let Err(refusal) = loaded.ring {
                 code = INTEGRITY;
                 say(&load::refused(path, refusal));
             }
-            match args.format.as_str() {
-                "json" => json(&loaded, several.then_some(path), out)?,
-                _ => table(&loaded, path, out)?,
+            match args.out.format {
+                Plain::Json => json(&loaded, several.then_some(path), out)?,
+                Plain::Table => table(&loaded, path, out)?,
             }
         }
         Ok(())

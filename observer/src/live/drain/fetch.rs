@@ -6,7 +6,7 @@ use super::part::PartFile;
 use super::url::DrainUrl;
 use super::worker::now_ns;
 use http_body_util::{BodyExt, Empty};
-use hyper::body::{Bytes, Incoming};
+use hyper::body::{Body, Bytes, Incoming};
 use hyper::client::conn::http1;
 use hyper::header::{
     ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_RANGE, ETAG, HOST, HeaderValue,
@@ -53,24 +53,46 @@ pub(super) struct Told {
 
 /// Why there is no file.
 #[derive(Debug, Error)]
-pub(super) enum FetchError {
+pub enum FetchError {
+    /// Nobody listens, or the way is broken.
     #[error("not connected: {0}")]
     Connect(io::Error),
+    /// What answers does not speak HTTP.
     #[error("no answer that is HTTP: {0}")]
     Answer(hyper::Error),
+    /// It points elsewhere.
     #[error("status {0}, a redirect, is not followed: give the final URL")]
     Redirect(u16),
+    /// It refuses.
     #[error("status {0}")]
     Status(StatusCode),
+    /// More than may come.
     #[error("the body is longer than the {0} octets allowed")]
     TooLong(u64),
+    /// The connection ended in the body.
     #[error("the body broke off: {0}")]
     Body(hyper::Error),
+    /// The disk refuses.
     #[error("the file cannot be written: {0}")]
     File(io::Error),
+    /// Not the part that was asked for.
     #[error("the server goes on with another part, or another body, than was asked for")]
     Range,
 }
+
+impl FetchError {
+    /// It may be over a moment later.
+    pub(super) fn is_passing(&self) -> bool {
+        match self {
+            FetchError::Body(_) | FetchError::Connect(_) | FetchError::Answer(_) => true,
+            FetchError::Status(status) => *status == StatusCode::SERVICE_UNAVAILABLE,
+            _ => false,
+        }
+    }
+}
+
+/// What is told on the way: octets so far, and the length that the server states.
+pub(super) type Progress<'a> = &'a mut dyn FnMut(u64, Option<u64>);
 
 /// Downloads into `NAME` in the directory; `told` counts along, for a download that is broken off.
 pub(super) async fn fetch(
@@ -79,8 +101,9 @@ pub(super) async fn fetch(
     name: &str,
     limit: u64,
     told: &mut Told,
+    progress: Progress<'_>,
 ) -> Result<Fetched, FetchError> {
-    let mut transfer = Transfer { url, limit, part: None, body: None };
+    let mut transfer = Transfer { url, limit, part: None, body: None, progress };
     while let Err(error) = transfer.attempt(directory, name, told).await {
         if !transfer.can_resume(&error) || told.resumed == MOST_RESUMES {
             return Err(error);
@@ -94,6 +117,19 @@ pub(super) async fn fetch(
     }
 }
 
+/// Asks for a path that costs the device next to nothing; the clocks that the answer carries.
+pub(super) async fn exchange(url: &DrainUrl, path: &'static str) -> Option<Exchange> {
+    // The driver is dropped with this call, which ends the connection too.
+    let (mut sender, _driver) = connect(url).await.ok()?;
+    let mut request = request(url, Empty::<Bytes>::new());
+    *request.uri_mut() = path.parse().ok()?;
+    let mut told = Told::default();
+    let asked_ns = now_ns();
+    let response = sender.send_request(request).await.ok()?;
+    told.note(&response, asked_ns, now_ns());
+    told.exchange
+}
+
 /// One body, in as many attempts as it takes.
 struct Transfer<'a> {
     url: &'a DrainUrl,
@@ -101,40 +137,37 @@ struct Transfer<'a> {
     part: Option<PartFile>,
     /// Entity tag and length of the body that the part is of.
     body: Option<(HeaderValue, u64)>,
+    progress: Progress<'a>,
 }
 
 impl Transfer<'_> {
     /// Only what broke, and what the server is too busy for at the moment, is tried again.
     fn can_resume(&self, error: &FetchError) -> bool {
-        let passing = match error {
-            FetchError::Body(_) | FetchError::Connect(_) | FetchError::Answer(_) => true,
-            FetchError::Status(status) => *status == StatusCode::SERVICE_UNAVAILABLE,
-            _ => false,
-        };
-        passing && self.body.is_some() && self.part.is_some()
+        error.is_passing() && self.body.is_some() && self.part.is_some()
     }
 
     async fn attempt(&mut self, directory: &Path, name: &str, told: &mut Told) -> Result<(), FetchError> {
-        let stream = TcpStream::connect(self.url.endpoint()).await.map_err(FetchError::Connect)?;
-        let handshake = http1::Builder::new().max_buf_size(PIECE).handshake(TokioIo::new(stream)).await;
-        let (mut sender, connection) = handshake.map_err(FetchError::Answer)?;
         // Dropped with this attempt, which ends the connection too.
-        let mut driver = JoinSet::new();
-        driver.spawn(connection);
+        let (mut sender, _driver) = connect(self.url).await?;
         let request = self.request();
         let asked_ns = now_ns();
         let response = sender.send_request(request).await.map_err(FetchError::Answer)?;
         told.note(&response, asked_ns, now_ns());
         let limit = self.limit;
-        let part = match self.accept(&response)? {
+        let whole = match self.accept(&response)? {
             Place::Start => self.start(&response, directory, name)?,
-            Place::Further => self.part.as_mut().ok_or(FetchError::Range)?,
+            Place::Further => self.body.as_ref().map(|(_, length)| *length),
         };
-        copy(response.into_body(), part, limit, &mut told.bytes).await
+        let part = self.part.as_mut().ok_or(FetchError::Range)?;
+        let mut progress = |bytes| {
+            told.bytes = bytes;
+            (self.progress)(bytes, whole);
+        };
+        copy(response.into_body(), part, limit, &mut progress).await
     }
 
     fn request(&self) -> Request<Empty<Bytes>> {
-        let mut request = request(self.url);
+        let mut request = request(self.url, Empty::new());
         if let Some(((etag, _), part)) = self.body.as_ref().zip(self.part.as_ref()) {
             let headers = request.headers_mut();
             headers.insert(IF_RANGE, etag.clone());
@@ -157,19 +190,20 @@ impl Transfer<'_> {
         if same { Ok(Place::Further) } else { Err(FetchError::Range) }
     }
 
+    /// Begins the file, or begins it again; the length that is stated.
     fn start(
         &mut self,
         response: &Response<Incoming>,
         directory: &Path,
         name: &str,
-    ) -> Result<&mut PartFile, FetchError> {
+    ) -> Result<Option<u64>, FetchError> {
         let etag = response.headers().get(ETAG).filter(|etag| etag.as_bytes().starts_with(b"\""));
         self.body = etag.cloned().zip(stated(response));
         match &mut self.part {
             Some(part) => part.start_over().map_err(FetchError::File)?,
             None => self.part = Some(PartFile::create(directory, name).map_err(FetchError::File)?),
         }
-        self.part.as_mut().ok_or(FetchError::Range)
+        Ok(stated(response))
     }
 }
 
@@ -196,8 +230,26 @@ impl Told {
     }
 }
 
-fn request(url: &DrainUrl) -> Request<Empty<Bytes>> {
-    let mut request = Request::new(Empty::new());
+/// A connection and the task that drives it; it ends with the latter.
+pub(super) async fn connect<B>(
+    url: &DrainUrl,
+) -> Result<(http1::SendRequest<B>, JoinSet<hyper::Result<()>>), FetchError>
+where
+    B: Body + Send + 'static,
+    B::Data: Send,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let stream = TcpStream::connect(url.endpoint()).await.map_err(FetchError::Connect)?;
+    let handshake = http1::Builder::new().max_buf_size(PIECE).handshake(TokioIo::new(stream)).await;
+    let (sender, connection) = handshake.map_err(FetchError::Answer)?;
+    let mut driver = JoinSet::new();
+    driver.spawn(connection);
+    Ok((sender, driver))
+}
+
+/// A request of the endpoint with this body.
+pub(super) fn request<B>(url: &DrainUrl, body: B) -> Request<B> {
+    let mut request = Request::new(body);
     // Both come out of a URL that was parsed, so that neither is ever refused.
     *request.uri_mut() = url.target().parse().unwrap_or_default();
     let headers = request.headers_mut();
@@ -238,7 +290,7 @@ async fn copy(
     mut body: Incoming,
     part: &mut PartFile,
     limit: u64,
-    bytes: &mut u64,
+    progress: &mut dyn FnMut(u64),
 ) -> Result<(), FetchError> {
     while let Some(frame) = body.frame().await {
         let Ok(piece) = frame.map_err(FetchError::Body)?.into_data() else { continue };
@@ -246,7 +298,7 @@ async fn copy(
             return Err(FetchError::TooLong(limit));
         }
         part.write(&piece).map_err(FetchError::File)?;
-        *bytes = part.bytes();
+        progress(part.bytes());
     }
     Ok(())
 }

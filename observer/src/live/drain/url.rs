@@ -29,12 +29,39 @@ pub enum BadUrl {
     /// Another scheme, or none.
     #[error("not an http:// URL: give one such as http://10.0.0.5:8080/v1/ring/raw")]
     Scheme,
+    /// A token with characters that no header holds.
+    #[error("the token holds characters that cannot be sent: one line of visible characters is expected")]
+    Token,
     /// Not a URL at all.
     #[error("not a URL: give one such as http://10.0.0.5:8080/v1/ring/raw")]
     Syntax,
 }
 
 impl DrainUrl {
+    /// Another path, with or without a query, of the same server below the same prefix.
+    #[must_use]
+    pub fn below(&self, path: &str) -> DrainUrl {
+        let prefix = self.target.trim_end_matches('/');
+        let slash = if path.starts_with('/') { "" } else { "/" };
+        DrainUrl { target: format!("{prefix}{slash}{path}"), ..self.clone() }
+    }
+
+    /// The same with a bearer token (RFC 6750), which is never shown, instead of name and password.
+    ///
+    /// # Errors
+    /// [`BadUrl::Token`]: it cannot stand in a header.
+    pub fn with_bearer(mut self, token: &str) -> Result<DrainUrl, BadUrl> {
+        let mut value = HeaderValue::from_str(&format!("Bearer {token}")).map_err(|_| BadUrl::Token)?;
+        value.set_sensitive(true);
+        self.authorization = Some(value);
+        Ok(self)
+    }
+
+    /// The URL holds a user name.
+    pub fn has_user(&self) -> bool {
+        self.authorization.is_some()
+    }
+
     /// Name or address to connect to, without brackets, and the port.
     pub(super) fn endpoint(&self) -> (&str, u16) {
         (&self.host, self.port)
@@ -197,6 +224,14 @@ mod tests {
             let error = bad.parse::<DrainUrl>().unwrap_err();
             assert!(!format!("{error} {error:?}").contains("secret"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_token_is_sent_and_never_shown() {
+        let url = url("http://h/x").with_bearer("s3cret").unwrap();
+        assert_eq!(url.authorization().unwrap(), "Bearer s3cret");
+        assert!(!format!("{url} {url:?} {:?}", url.authorization()).contains("s3cret"));
+        assert_eq!(url.with_bearer("a\nb"), Err(BadUrl::Token));
     }
 
     #[test]

@@ -1,15 +1,24 @@
 //! The control thread: waits for a start, downloads, reports the span; ends when told to or when the run is over.
 
-use super::fetch::{Told, fetch};
+use super::fetch::{Told, exchange, fetch};
 use super::schedule::{Schedule, Start};
 use super::verify::check;
 use super::{Counts, DrainPlan, DrainSpan, DrainStatus};
 use crossbeam_channel::Sender;
+use std::cell::Cell;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::sync::oneshot;
 use tokio::time::{sleep_until, timeout};
+use wireproof_recorder::offset::Exchange;
+
+/// Readings of the clock on each side of a download: the quickest answers tell most.
+const PROBES: usize = 3;
+/// Longest wait for one.
+const PATIENCE: Duration = Duration::from_millis(200);
+/// What costs the device next to nothing.
+const HEALTH: &str = "/v1/health";
 
 /// What the control thread owns.
 pub(super) struct Worker {
@@ -18,6 +27,8 @@ pub(super) struct Worker {
     pub(super) run_start: Instant,
     pub(super) spans: Sender<DrainSpan>,
     pub(super) counts: Arc<Counts>,
+    /// The server has handed out a ring, so that it is worth asking for the time.
+    pub(super) is_ring: Cell<bool>,
 }
 
 impl Worker {
@@ -58,43 +69,72 @@ impl Worker {
 
     /// Makes one download and reports it; true when it was broken off because of `stop`.
     async fn one(&self, start: Start, stop: &mut oneshot::Receiver<Infallible>) -> bool {
-        let started_ns = now_ns();
-        let name = format!("drain-{:04}-{started_ns}.bin", start.number);
-        let mut told = Told::default();
-        let plan = &self.plan;
-        let download = fetch(&plan.url, &plan.directory, &name, plan.limit_bytes, &mut told);
-        let (outcome, stopped) = tokio::select! {
-            biased;
-            _ = stop => (Err("broken off: the run ended".to_owned()), true),
-            outcome = timeout(plan.deadline, download) => (match outcome {
-                Ok(result) => result.map_err(|error| error.to_string()),
-                Err(_) => Err(format!("not finished within {}", shown(plan.deadline))),
-            }, false),
-        };
-        let ended_ns = now_ns();
-        let (status, sha256, file_name, ring) = match outcome {
-            Ok(fetched) => {
-                // A file that cannot be read back has its error when somebody wants to read it.
-                let ring = check(&plan.directory.join(&name), told.ring).unwrap_or_default();
-                (DrainStatus::Ok, fetched.sha256, name, ring)
-            }
-            Err(text) => (DrainStatus::Error(text), String::new(), String::new(), None),
-        };
-        let span = DrainSpan {
-            number: start.number,
-            started_ns,
-            ended_ns,
-            bytes: told.bytes,
-            sha256,
-            status,
-            file_name,
-            resumed: told.resumed,
-            ring,
-            exchange: told.exchange,
-        };
+        let name = format!("drain-{:04}-{}.bin", start.number, now_ns());
+        let mut probes = self.probes().await;
+        let (mut span, stopped) = download(&self.plan, start.number, &name, stop).await;
+        self.is_ring.set(span.exchange.is_some() || span.ring.is_some());
+        if !stopped {
+            probes.extend(self.probes().await);
+        }
+        span.probes = probes;
         Counts::add(&self.counts.unreported, u64::from(self.spans.try_send(span).is_err()));
         stopped
     }
+
+    /// Readings of the device's clock beside a download; the first that fails is the last that is asked for.
+    async fn probes(&self) -> Vec<Exchange> {
+        let mut found = Vec::new();
+        while self.is_ring.get() && found.len() < PROBES {
+            let Ok(Some(exchange)) = timeout(PATIENCE, exchange(&self.plan.url, HEALTH)).await else { break };
+            found.push(exchange);
+        }
+        found
+    }
+}
+
+/// Makes one download into `NAME` in the plan's folder, whatever the schedule says; true with it when `stop` broke it
+/// off.
+pub async fn download(
+    plan: &DrainPlan,
+    number: u64,
+    name: &str,
+    stop: &mut oneshot::Receiver<Infallible>,
+) -> (DrainSpan, bool) {
+    let started_ns = now_ns();
+    let mut told = Told::default();
+    let mut nobody = |_, _| {};
+    let body = fetch(&plan.url, &plan.directory, name, plan.limit_bytes, &mut told, &mut nobody);
+    let (outcome, stopped) = tokio::select! {
+        biased;
+        _ = stop => (Err("broken off: the run ended".to_owned()), true),
+        outcome = timeout(plan.deadline, body) => (match outcome {
+            Ok(result) => result.map_err(|error| error.to_string()),
+            Err(_) => Err(format!("not finished within {}", shown(plan.deadline))),
+        }, false),
+    };
+    let ended_ns = now_ns();
+    let (status, sha256, file_name, ring) = match outcome {
+        Ok(fetched) => {
+            // A file that cannot be read back has its error when somebody wants to read it.
+            let ring = check(&plan.directory.join(name), told.ring).unwrap_or_default();
+            (DrainStatus::Ok, fetched.sha256, name.to_owned(), ring)
+        }
+        Err(text) => (DrainStatus::Error(text), String::new(), String::new(), None),
+    };
+    let span = DrainSpan {
+        number,
+        started_ns,
+        ended_ns,
+        bytes: told.bytes,
+        sha256,
+        status,
+        file_name,
+        resumed: told.resumed,
+        ring,
+        exchange: told.exchange,
+        probes: Vec::new(),
+    };
+    (span, stopped)
 }
 
 /// The wall clock, which kernel stamps come from too.

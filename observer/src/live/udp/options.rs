@@ -93,6 +93,24 @@ mod tests {
     }
 
     #[test]
+    fn the_worked_case_of_hold_times_comes_out_in_whole_milliseconds() {
+        let cases = include_str!("../../../../matrices/tests/golden/experiments.json");
+        let cases: serde_json::Value = serde_json::from_str(cases).unwrap();
+        let case = cases["cases"].as_array().unwrap().iter().find(|c| c["id"] == "stall-hold-time").unwrap();
+        let number = |v: &serde_json::Value| u32::try_from(v.as_u64().unwrap()).unwrap();
+        let (buffer, fps) = (number(&case["input"]["rcvbuf"]), number(&case["input"]["fps"]));
+        let streams = case["input"]["streams"].as_array().unwrap();
+        let hold = |s: &serde_json::Value| {
+            hold_time(buffer.into(), number(&s["charged"]), number(&s["per_frame"]) * fps).as_millis() as u64
+        };
+        let holds: Vec<u64> = streams.iter().map(hold).collect();
+        assert_eq!(serde_json::json!(holds), case["expected"]["hold_ms"]);
+        let smallest = holds.iter().min().unwrap();
+        assert_eq!(Some(*smallest), case["expected"]["smallest_hold_ms"].as_u64());
+        assert_eq!(Some(smallest / 2), case["expected"]["watchdog_limit_ms_half"].as_u64());
+    }
+
+    #[test]
     fn an_unknown_load_gets_two_seconds_of_sacn() {
         assert_eq!(UdpOptions::default().asked_bytes(), 16 << 20);
         assert!(hold_time(UNKNOWN_BUFFER.into(), 1_280, UNKNOWN_RATE) >= HOLD);

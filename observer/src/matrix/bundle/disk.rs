@@ -76,6 +76,37 @@ fn make_folders(root: &Path, folder: &Path) -> Result<(), BundleError> {
     sync_folder(above)
 }
 
+/// Makes a folder that was not there.
+pub(super) fn make_new_folder(root: &Path, path: &str) -> Result<PathBuf, BundleError> {
+    let folder = root.join(path);
+    let above = folder.parent().unwrap_or(root);
+    make_folders(root, above)?;
+    fs::create_dir(&folder).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => BundleError::Exists(folder.clone()),
+        _ => BundleError::io(&folder)(error),
+    })?;
+    sync_folder(above)?;
+    Ok(folder)
+}
+
+/// Syncs every file of a folder, then gives it its name: path below `root` to what lies there.
+pub(super) fn keep_folder(
+    root: &Path,
+    part: &str,
+    path: &str,
+) -> Result<BTreeMap<String, Stored>, BundleError> {
+    let from = root.join(part);
+    let mut kept = BTreeMap::new();
+    for (file, at) in list(&from).map_err(BundleError::io(&from))? {
+        let opened = File::open(&at).map_err(BundleError::io(&at))?;
+        opened.sync_all().map_err(BundleError::io(&at))?;
+        kept.insert(format!("{path}/{file}"), hash(opened).map_err(BundleError::io(&at))?);
+        sync_folder(at.parent().unwrap_or(&from))?;
+    }
+    name(&from, &root.join(path))?;
+    Ok(kept)
+}
+
 /// Makes the names in a folder as lasting as the files.
 pub(super) fn sync_folder(folder: &Path) -> Result<(), BundleError> {
     let opened = File::open(folder).map_err(BundleError::io(folder))?;
@@ -181,6 +212,19 @@ mod tests {
         let stored = adopt(root.path(), "arms/a/ring.raw", &from).unwrap();
         assert_eq!(stored.sha256, Digest::of(b"ring"));
         assert!(!from.exists() && root.path().join("arms/a/ring.raw").exists());
+    }
+
+    #[test]
+    fn a_folder_is_kept_with_all_of_its_files() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = make_new_folder(root.path(), "arms/a.part").unwrap();
+        assert!(matches!(make_new_folder(root.path(), "arms/a.part"), Err(BundleError::Exists(_))));
+        fs::write(folder.join("x.csv"), b"x").unwrap();
+        fs::write(folder.join("y.csv"), b"").unwrap();
+        let kept = keep_folder(root.path(), "arms/a.part", "arms/a").unwrap();
+        assert_eq!(kept.keys().collect::<Vec<_>>(), ["arms/a/x.csv", "arms/a/y.csv"]);
+        assert_eq!(kept["arms/a/x.csv"], Stored { sha256: Digest::of(b"x"), octets: 1 });
+        assert!(!folder.exists() && root.path().join("arms/a/x.csv").exists());
     }
 
     #[cfg(unix)]

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use wireproof_matrices::arm::{Arm, Place};
 use wireproof_matrices::digest::Digest;
 use wireproof_matrices::journal::{ArmEnd, Entry, Journal, Record, Stored};
-use wireproof_matrices::manifest::{MANIFEST, Manifest};
+use wireproof_matrices::manifest::{Difference, MANIFEST, Manifest};
 use wireproof_matrices::plan::Plan;
 use wireproof_matrices::plan::canonical::plan_sha256;
 use wireproof_matrices::resume::{Unrestored, unrestored};
@@ -284,11 +284,20 @@ fn sealed(
         return Err(BundleError::damaged(dir, JOURNAL, "there is a manifest, and the journal is not sealed"));
     }
     let found = there.iter().map(|(path, stored)| (path.clone(), stored.sha256)).collect();
-    let damages = manifest.check(&found).into_iter().map(|difference| {
-        let text = difference.to_string();
-        let path = difference.path().to_owned();
-        let what = text.strip_prefix(&format!("{path}: ")).unwrap_or(&text).to_owned();
-        Damage { path, what }
-    });
+    let named = recorded(&journal.entries);
+    let right = |path: &str| path == JOURNAL || there.get(path).is_some_and(|s| named.get(path) == Some(s));
+    let damages = manifest.check(&found).into_iter().map(|difference| blame(&difference, right));
     Ok((Seal::Sealed, damages.collect()))
+}
+
+/// Where a file is as the journal says, the manifest was changed and not the file. The journal itself was found right.
+fn blame(difference: &Difference, right: impl Fn(&str) -> bool) -> Damage {
+    let (path, what) = match difference {
+        Difference::Missing(path) => (path.as_str(), "missing".to_owned()),
+        Difference::Changed(path) if right(path) => (MANIFEST, format!("its hash of {path} was changed")),
+        Difference::Extra(path) if right(path) => (MANIFEST, format!("it does not list {path}")),
+        Difference::Changed(path) => (path.as_str(), "changed".to_owned()),
+        Difference::Extra(path) => (path.as_str(), "not in the manifest".to_owned()),
+    };
+    Damage { path: path.to_owned(), what }
 }

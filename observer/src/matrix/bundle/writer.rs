@@ -219,6 +219,30 @@ impl Writer {
         Ok(stored)
     }
 
+    /// Makes the folder of an arm that is going on, new and empty, under a name that ends in `.part`: files are written
+    /// into it freely. [`Writer::keep_arm`] gives it its name; one that is not kept is an orphan.
+    ///
+    /// # Errors
+    /// [`BundleError::Exists`], or what the file system says.
+    pub fn arm_scratch(&self, place: &Place, treatment: &str) -> Result<PathBuf, BundleError> {
+        disk::make_new_folder(&self.dir, &format!("{}.part", arm_folder(place, treatment)))
+    }
+
+    /// Syncs and names the folder of [`Writer::arm_scratch`] with everything in it; the files wait for the `arm_end`.
+    ///
+    /// # Errors
+    /// What the file system says.
+    pub fn keep_arm(
+        &mut self,
+        place: &Place,
+        treatment: &str,
+    ) -> Result<BTreeMap<String, Stored>, BundleError> {
+        let folder = arm_folder(place, treatment);
+        let kept = disk::keep_folder(&self.dir, &format!("{folder}.part"), &folder)?;
+        self.waiting.extend(kept.clone());
+        Ok(kept)
+    }
+
     /// A place on the same file system for a file that another thread writes, such as a download; what is left there is
     /// an orphan. One name, one file.
     pub fn scratch(&self, name: &str) -> PathBuf {
@@ -324,7 +348,7 @@ pub(super) fn differing(
     each.collect()
 }
 
-fn write_manifest(dir: &Path, mut files: BTreeMap<String, Stored>) -> Result<Digest, BundleError> {
+pub(super) fn write_manifest(dir: &Path, mut files: BTreeMap<String, Stored>) -> Result<Digest, BundleError> {
     let journal = dir.join(JOURNAL);
     files.insert(JOURNAL.to_owned(), disk::hash_file(&journal).map_err(BundleError::io(&journal))?);
     files.remove(MANIFEST);

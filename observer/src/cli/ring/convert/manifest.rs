@@ -6,6 +6,7 @@ use wireproof_recorder::Ring;
 use wireproof_recorder::convert::Written;
 use wireproof_recorder::convert::ring::Odd;
 use wireproof_recorder::frames::{Counts, Partial};
+use wireproof_reports::reconcile::OutputDelays;
 
 const SCHEMA: &str = "wireproof.conversion/1";
 
@@ -25,11 +26,14 @@ pub(super) struct Manifest {
     pub(super) clock: Option<ClockFacts>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) gaps: Option<Gaps>,
+    /// From `wire_send` to the arrivals of `--wire`, by output.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) arrivals: Vec<OutputDelays>,
 }
 
 /// Which ring it was.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct RingFacts {
+pub(in crate::cli::ring) struct RingFacts {
     layout: u8,
     generation: u64,
     snapshot_id: Option<u64>,
@@ -47,7 +51,7 @@ pub(super) struct RingFacts {
 
 /// Who wrote the ring, as far as its header says.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Writer {
+pub(in crate::cli::ring) struct Writer {
     pub(super) snapshot_id: Option<u64>,
     pub(super) boot_id: Option<String>,
     pub(super) pid: Option<u32>,
@@ -114,7 +118,7 @@ pub(super) struct LongGap {
 }
 
 impl RingFacts {
-    pub(super) fn new(ring: &Ring, writer: &Writer) -> RingFacts {
+    pub(in crate::cli::ring) fn new(ring: &Ring, writer: &Writer) -> RingFacts {
         RingFacts {
             layout: ring.version,
             generation: ring.generation,
@@ -162,6 +166,7 @@ impl Manifest {
             drawn,
             clock: None,
             gaps: None,
+            arrivals: Vec::new(),
         }
     }
 }

@@ -15,15 +15,15 @@ const ZSTD_LEVEL: i32 = 1;
 
 /// A file as a manifest lists it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Listed {
+pub(in crate::cli::ring) struct Listed {
     /// What it is for.
-    pub(super) role: &'static str,
+    pub(in crate::cli::ring) role: &'static str,
     /// Its name, without folders.
-    pub(super) name: String,
+    pub(in crate::cli::ring) name: String,
     /// Octets.
-    pub(super) size: u64,
+    pub(in crate::cli::ring) size: u64,
     /// SHA-256, hexadecimal.
-    pub(super) sha256: String,
+    pub(in crate::cli::ring) sha256: String,
 }
 
 /// Counts and hashes what passes.
@@ -106,7 +106,7 @@ pub(super) fn list_octets(role: &'static str, octets: &[u8]) -> Listed {
 }
 
 /// The last part of a path.
-pub(super) fn name(path: &Path) -> String {
+pub(in crate::cli::ring) fn name(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 

@@ -1,0 +1,169 @@
+//! Checks of factors and of how they are set: every level can be set, read back, told from the others and undone.
+
+use super::super::{Action, Factor, Plan, Role, Toggle};
+use super::Remarks;
+
+/// Stands for the level in an action.
+const LEVEL: &str = "{level}";
+
+pub(super) fn check(plan: &Plan, remarks: &mut Remarks) {
+    if plan.stream.is_empty() {
+        remarks.warning(
+            "no-stream",
+            "plan",
+            "no [[stream]]: nobody looks at the wire, name what the device sends",
+        );
+    }
+    for factor in &plan.factor {
+        one(plan, factor, remarks);
+    }
+    for toggle in &plan.toggle {
+        let table = format!("toggle {}", toggle.factor);
+        match plan.factor.iter().find(|factor| factor.name == toggle.factor) {
+            None => remarks.error(
+                "toggle-without-factor",
+                table,
+                "no factor has this name: add it, or leave the toggle out",
+            ),
+            Some(factor) if factor.name == "drain" => {
+                let text = format!(
+                    "drain is driven by [drain], levels {}: leave the toggle out",
+                    factor.levels.join(", ")
+                );
+                remarks.error("toggle-of-drain", table, text);
+            }
+            Some(factor) => sets(toggle, factor, &table, remarks),
+        }
+    }
+    ladder(plan, remarks);
+}
+
+fn one(plan: &Plan, factor: &Factor, remarks: &mut Remarks) {
+    let table = format!("factor {}", factor.name);
+    let toggled = plan.toggle.iter().any(|toggle| toggle.factor == factor.name);
+    if !toggled && factor.name != "drain" {
+        match factor.levels.len() {
+            1 => {
+                let text = format!(
+                    "nothing sets or reads back {}: add a [[toggle]], or it is only assumed",
+                    factor.baseline
+                );
+                remarks.warning("factor-not-verified", table.clone(), text);
+            }
+            _ => remarks.error(
+                "toggle-missing",
+                table.clone(),
+                "has several levels and no [[toggle]] that sets them",
+            ),
+        }
+    }
+    match factor.role {
+        Role::Treatment if factor.levels.len() == 1 => {
+            remarks.warning(
+                "treatment-alone",
+                table,
+                "is a treatment with one level: nothing is compared, call it fixed",
+            );
+        }
+        Role::Stratum if factor.levels.len() > 1 && plan.ladder.is_none() => {
+            remarks.note(
+                "stratum",
+                table,
+                "its levels are run one after another and never compared causally",
+            );
+        }
+        _ => {}
+    }
+}
+
+fn sets(toggle: &Toggle, factor: &Factor, table: &str, remarks: &mut Remarks) {
+    if factor.levels.len() > 1 && !names_level(&toggle.set) {
+        let text = format!("sets the same whatever the level is: write {LEVEL} into its path, body or argv");
+        remarks.error("set-without-level", table, text);
+    }
+    if !names_level(&toggle.set) && !toggle.set.words.is_empty() {
+        remarks.error(
+            "words-unused",
+            table,
+            format!("has words for the levels but no {LEVEL} to put them into"),
+        );
+    }
+    let equals = &toggle.verify.equals;
+    for level in factor.levels.iter().filter(|level| !equals.contains_key(*level)) {
+        let text = format!("verify has no value that shows {level}: add it to equals");
+        remarks.error("verify-incomplete", table, text);
+    }
+    let values: Vec<_> = factor.levels.iter().filter_map(|level| equals.get(level)).collect();
+    if (1..values.len()).any(|at| values[..at].contains(&values[at])) {
+        let text = "verify shows the same value for two levels and cannot tell them apart: give each its own";
+        remarks.error("verify-ambiguous", table, text);
+    }
+    if toggle.effect.is_none() {
+        remarks.note(
+            "effect-missing",
+            table,
+            "no effect: a switch that says on and does nothing would go unnoticed",
+        );
+    }
+    let known = equals.contains_key(&toggle.restore) || factor.levels.contains(&toggle.restore);
+    if toggle.restore != "original" && !known {
+        let text = format!("restore is neither \"original\" nor a level of {}", factor.name);
+        remarks.error("restore-unknown", table, text);
+    }
+}
+
+/// Whether an action depends on the level.
+fn names_level(action: &Action) -> bool {
+    let argv = action.argv.iter().flatten();
+    action.path.iter().chain(&action.body).chain(argv).any(|text| text.contains(LEVEL))
+}
+
+fn ladder(plan: &Plan, remarks: &mut Remarks) {
+    let Some(ladder) = &plan.ladder else { return };
+    let Some(factor) = plan.factor.iter().find(|factor| factor.name == ladder.factor) else {
+        return remarks.error("ladder-factor", "ladder", format!("no factor is named {}", ladder.factor));
+    };
+    if factor.role != Role::Stratum {
+        remarks.error(
+            "ladder-role",
+            "ladder",
+            format!("{} must be a stratum: steps are taken one after another", factor.name),
+        );
+    }
+    let steps: Option<Vec<u64>> = factor.levels.iter().map(|level| level.parse().ok()).collect();
+    if steps.is_none_or(|steps| steps.windows(2).any(|pair| pair[0] >= pair[1])) {
+        let text = format!(
+            "the levels of {} must be whole numbers that rise, such as [\"1\", \"2\", \"4\"]",
+            factor.name
+        );
+        remarks.error("ladder-steps", "ladder", text);
+    }
+    if plan.factor.iter().any(|factor| factor.role == Role::Treatment && factor.levels.len() > 1) {
+        remarks.error(
+            "ladder-treatment",
+            "ladder",
+            "a ladder compares no treatments: fix every other factor",
+        );
+    }
+    if plan
+        .factor
+        .iter()
+        .any(|other| other.role == Role::Stratum && other.name != factor.name && other.levels.len() > 1)
+    {
+        remarks.error(
+            "ladder-stratum",
+            "ladder",
+            "a ladder has one factor with several levels, the one it climbs",
+        );
+    }
+    if plan.design.blocks != ladder.arms_per_step {
+        let text = format!(
+            "blocks is {} and arms_per_step {}: leave blocks out",
+            plan.design.blocks, ladder.arms_per_step
+        );
+        remarks.error("ladder-blocks", "ladder", text);
+    }
+    if ladder.alpha_ppm == 0 || ladder.alpha_ppm >= 500_000 {
+        remarks.error("ladder-alpha", "ladder", "alpha is not above 0 and below 0.5");
+    }
+}

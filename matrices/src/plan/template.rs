@@ -1,0 +1,48 @@
+//! Plans to begin with, for the simulated device; they are the files below `plans/`.
+
+/// A plan to begin with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Template {
+    /// Its name.
+    pub name: &'static str,
+    /// Its text.
+    pub text: &'static str,
+}
+
+macro_rules! templates {
+    ($($name:literal),*) => {
+        /// All of them.
+        pub const TEMPLATES: &[Template] =
+            &[$(Template { name: $name, text: include_str!(concat!("../../plans/", $name, ".toml")) }),*];
+    };
+}
+
+templates!("profiler", "drain", "preview", "sham", "ladder", "field-12-arms", "field-20-arms");
+
+impl Template {
+    /// The template of this name.
+    pub fn find(name: &str) -> Option<&'static Template> {
+        TEMPLATES.iter().find(|template| template.name == name)
+    }
+
+    /// Its text with other values of the keys `name`, `seed` and `base_url`, written as TOML values.
+    pub fn with(&self, values: &[(&str, String)]) -> String {
+        let line = |line: &str| {
+            let key = line.split('=').next().unwrap_or_default().trim();
+            let value = values.iter().find(|(name, _)| *name == key && line.contains('='));
+            match (value, line.find('=')) {
+                (Some((_, value)), Some(at)) if first(self.text, line) => {
+                    format!("{}= {value}\n", &line[..at])
+                }
+                _ => format!("{line}\n"),
+            }
+        };
+        self.text.lines().map(line).collect()
+    }
+}
+
+/// Whether a line is the first of its text with its key: factors have names too.
+fn first(text: &str, line: &str) -> bool {
+    let key = |line: &str| line.split('=').next().unwrap_or_default().trim().to_owned();
+    text.lines().find(|other| key(other) == key(line)).is_some_and(|other| std::ptr::eq(other, line))
+}

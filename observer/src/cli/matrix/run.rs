@@ -1,0 +1,180 @@
+//! `matrix run`, `resume` and `restore`: what touches a device.
+
+use super::super::failure::{Failure, INTEGRITY, IO, USAGE};
+use super::super::{config, output, say};
+use super::check::{predict, refuse_unrunnable};
+use super::judge::{Show, show};
+use super::load;
+use super::view::View;
+use crate::matrix::bundle::{Bundle, anonymized};
+use crate::matrix::judging::{How, judge_bundle};
+use crate::matrix::restoring::{self, NotRestored};
+use crate::matrix::running::{Ended, NoRun, Ready, prepare, take_up};
+use clap::Args;
+use std::path::{Path, PathBuf};
+use wireproof_matrices::plan::check::{Severity, check};
+
+/// A run that could not put its device back, or did not begin.
+const INVALID: u8 = 4;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  wireproof matrix run drain.toml
+  wireproof matrix run drain.lock --expect 5f0c8e… --evidence /var/evidence
+
+Every step is in the journal before it is taken. The first Ctrl-C ends the arm, puts the device back and seals what is
+there (PARTIAL, 5); a second one skips all waiting; a third leaves at once and says how to put the device back.")]
+pub(in crate::cli) struct RunArgs {
+    /// The plan, or its lock; - is standard input
+    #[arg(value_name = "PLAN|LOCK")]
+    plan: PathBuf,
+    /// Run only if this is the hash of the plan: it was published beforehand
+    #[arg(long, value_name = "HASH")]
+    expect: Option<String>,
+    /// Folder of the bundles [default: evidence.dir of the plan]
+    #[arg(short = 'o', long, value_name = "DIR")]
+    evidence: Option<PathBuf>,
+    /// Write a copy of the bundle without addresses and names beside it, for somebody else's eyes
+    #[arg(long)]
+    anonymize: bool,
+    #[command(flatten)]
+    show: Show,
+    /// Say nothing while it runs
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  wireproof matrix resume evidence/20261130T090000Z-drain-safety-5f0c1234
+  wireproof matrix resume BUNDLE --format json
+
+The same plan, build and boot of the device are asked for. A block with an unfinished arm is repeated whole.")]
+pub(in crate::cli) struct ResumeArgs {
+    /// The bundle
+    bundle: PathBuf,
+    #[command(flatten)]
+    show: Show,
+    /// Say nothing while it runs
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  wireproof matrix restore evidence/20261130T090000Z-drain-safety-5f0c1234
+  wireproof matrix restore BUNDLE && wireproof matrix resume BUNDLE")]
+pub(in crate::cli) struct RestoreArgs {
+    /// The bundle
+    bundle: PathBuf,
+}
+
+pub(super) fn run(args: &RunArgs) -> Result<u8, Failure> {
+    let text = load::text(&args.plan)?;
+    let lock = load::of(&args.plan, &text)?.lock;
+    if let Some(expected) = &args.expect
+        && *expected != lock.plan_sha256
+    {
+        let text = format!(
+            "{} has the hash {}, {expected} was expected: nothing was sent; see what changed since it was frozen",
+            args.plan.display(),
+            lock.plan_sha256
+        );
+        return Err(Failure::Said { code: INTEGRITY, text });
+    }
+    let checked = check(&lock.plan, &predict);
+    for remark in checked.remarks.iter().filter(|remark| remark.severity != Severity::Error) {
+        say(&format!("{} {} ({}): {}", remark.severity.name(), remark.code, remark.table, remark.text));
+    }
+    refuse_unrunnable(&args.plan, &checked)?;
+    let evidence = args.evidence.clone().unwrap_or_else(|| PathBuf::from(&lock.plan.evidence.dir));
+    let ready = prepare(&lock.plan, text.as_bytes(), args.expect.is_some(), &evidence)?;
+    let bundle = ready.bundle().to_owned();
+    let code = conduct(ready, &args.show, args.quiet)?;
+    if args.anonymize {
+        copy_masked(&bundle)?;
+    }
+    Ok(code)
+}
+
+/// Copies a bundle without addresses; what cannot be masked is left out and said.
+fn copy_masked(bundle: &Path) -> Result<(), Failure> {
+    let mut name = bundle.as_os_str().to_owned();
+    name.push("-anonymized");
+    let left_out = anonymized(&Bundle::open(bundle)?, Path::new(&name))?;
+    say(&format!("masked copy: {}", name.display()));
+    if !left_out.is_empty() {
+        say(&format!("left out of it: {}", left_out.join(", ")));
+    }
+    Ok(())
+}
+
+pub(super) fn resume(args: &ResumeArgs) -> Result<u8, Failure> {
+    conduct(take_up(&args.bundle)?, &args.show, args.quiet)
+}
+
+pub(super) fn restore(args: &RestoreArgs) -> Result<u8, Failure> {
+    let restored = restoring::restore(&args.bundle).map_err(|error| match error {
+        NotRestored::Bundle(error) => error.into(),
+        NotRestored::Device(error) => Failure::Said { code: USAGE, text: error.to_string() },
+        error @ NotRestored::Factor { .. } => Failure::Said { code: INVALID, text: error.to_string() },
+        NotRestored::System(error) => Failure::io(&error.to_string(), "see `wireproof doctor`"),
+    })?;
+    if restored.is_empty() {
+        say("nothing to put back");
+    }
+    restored.iter().for_each(|(factor, level)| say(&format!("{factor} stands at {level} again")));
+    Ok(0)
+}
+
+fn conduct(ready: Ready, shown: &Show, quiet: bool) -> Result<u8, Failure> {
+    say(&format!("bundle: {}", ready.bundle().display()));
+    let mut view = View::new(quiet);
+    let ended = ready.run(&mut |seen| view.show(seen))?;
+    view.clear();
+    finish(&ended, shown)
+}
+
+/// The last words, the report and the exit code.
+fn finish(ended: &Ended, shown: &Show) -> Result<u8, Failure> {
+    let Some(exit) = &ended.exit else {
+        let restored = match &ended.rescued {
+            Some(Ok(restored)) => format!("{} factors were put back", restored.len()),
+            Some(Err(why)) => format!("{why}: wireproof matrix restore {}", ended.bundle.display()),
+            None => String::new(),
+        };
+        let text = format!("the program failed, which is a mistake in it; {restored}");
+        return Err(Failure::Said { code: IO, text });
+    };
+    exit.lines.iter().for_each(|line| say(line));
+    let judged = judge_bundle(&ended.bundle, &How::default())?;
+    show(&judged, shown)?;
+    let code = judged.verdict.verdict.exit_code();
+    Ok(exit.code.unwrap_or_else(|| shown.code(code)))
+}
+
+impl Show {
+    /// Where the report goes.
+    pub(super) fn target(&self) -> Option<&Path> {
+        output::file(self.report.as_deref())
+    }
+
+    /// Columns of a table.
+    pub(super) fn width() -> usize {
+        config::width()
+    }
+}
+
+impl From<NoRun> for Failure {
+    fn from(error: NoRun) -> Self {
+        match error {
+            NoRun::Bundle(error) => error.into(),
+            NoRun::Device(error) => Failure::Said { code: USAGE, text: error.to_string() },
+            NoRun::Silent(_) => Failure::io_line(&error),
+            NoRun::System(_) => Failure::io_line(&error),
+        }
+    }
+}

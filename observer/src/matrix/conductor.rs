@@ -1,0 +1,425 @@
+//! The conductor: one thread that owns a run. It does what the runner asks for, hands what happens back to it in one order,
+//! and never decides anything itself.
+
+use super::clock::{BenchClock, wall_ns};
+use super::control::{Control, Fetch, Job, Told, failure};
+use super::device::Device;
+use super::evidence::Evidence;
+use super::going::{From, Going, RING};
+use super::preflight::{Checks, free_bytes, preflight};
+use super::sham::Sham;
+use super::wire::{Look, NoWire, Wire};
+use crate::live::drain::DrainSpan;
+use crossbeam_channel::{Receiver, Sender, after, bounded, never, select, unbounded};
+use std::io;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+use wireproof_matrices::plan::Plan;
+use wireproof_matrices::runner::io::{
+    Answer, ArmOrder, Around, ClockSample, Collected, Command, DrainKind, Exit, Failure, Fault, Input,
+    Output, Settling, Ticket, Warming,
+};
+use wireproof_matrices::runner::{Progress, Runner};
+use wireproof_recorder::{Policy, parse};
+
+/// Looks that wait to be taken.
+const LOOKS: usize = 64;
+/// Time that the wire of an arm runs before its window may open: what is on its way is on the tape then.
+const BEFORE: Duration = Duration::from_millis(250);
+/// Longest time without a look at the runner's clock.
+const IDLE: Duration = Duration::from_secs(1);
+
+/// What a run is made of.
+pub struct Parts {
+    /// The state machine.
+    pub runner: Runner,
+    /// Its plan.
+    pub plan: Arc<Plan>,
+    /// Its evidence.
+    pub evidence: Evidence,
+    /// The device.
+    pub device: Device,
+    /// The clock the runner lives by.
+    pub clock: BenchClock,
+    /// Signals.
+    pub signals: Receiver<i32>,
+}
+
+/// What is told to whoever watches.
+#[derive(Debug)]
+pub struct Seen<'a> {
+    /// Where the run stands.
+    pub progress: Progress,
+    /// The newest look at the streams.
+    pub look: &'a Look,
+}
+
+/// What of the wire the runner wants to hear.
+#[derive(Clone, Copy, Debug)]
+enum Reporting {
+    Nothing,
+    Warming(Instant),
+    Settling,
+}
+
+/// A run.
+pub struct Conductor {
+    parts: Parts,
+    control: Control,
+    told: Receiver<Told>,
+    tell: Sender<Told>,
+    looks: Receiver<Look>,
+    give_looks: Sender<Look>,
+    wire: Option<Wire>,
+    look: Look,
+    reporting: Reporting,
+    arm: Option<Going>,
+    /// A `StartArm` that waits for the streams, and since when.
+    starting: Option<(Ticket, Instant)>,
+    /// The collecting download that is going.
+    collecting: Option<Fetch>,
+    sham: Option<Sham>,
+    clock_sample: Option<ClockSample>,
+    generation: u64,
+    cpu_ns: Option<u64>,
+    retention_ns: Option<u64>,
+}
+
+impl Conductor {
+    /// Puts a run together; nothing is sent yet.
+    ///
+    /// # Errors
+    /// No thread or no socket on the loopback interface.
+    pub fn new(parts: Parts) -> io::Result<Conductor> {
+        let (tell, told) = unbounded();
+        let (give_looks, looks) = bounded(LOOKS);
+        let control = Control::start(parts.device.clone(), parts.clock, tell.clone())?;
+        let has_sham =
+            parts.plan.factor.iter().any(|f| f.name == "drain" && f.levels.iter().any(|l| l == "sham"));
+        let octets = parts.plan.drain.as_ref().filter(|_| has_sham).map(|drain| drain.expect_bytes);
+        Ok(Conductor {
+            parts,
+            control,
+            told,
+            tell,
+            looks,
+            give_looks,
+            wire: None,
+            look: Look::default(),
+            reporting: Reporting::Nothing,
+            arm: None,
+            starting: None,
+            collecting: None,
+            sham: octets.map(Sham::start).transpose()?,
+            clock_sample: None,
+            generation: 0,
+            cpu_ns: None,
+            retention_ns: None,
+        })
+    }
+
+    /// Runs to the end; the bundle is sealed then, and returned with the runner's last word.
+    pub fn run(mut self, watch: &mut dyn FnMut(&Seen<'_>)) -> (Exit, Evidence) {
+        loop {
+            while let Some(output) = self.parts.runner.poll_output() {
+                if let Some(exit) = self.execute(output) {
+                    return (exit, self.parts.evidence);
+                }
+            }
+            let progress = self.parts.runner.progress(self.parts.clock.now());
+            watch(&Seen { progress, look: &self.look });
+            self.wait();
+        }
+    }
+
+    /// Waits for the next thing to happen and takes it in.
+    fn wait(&mut self) {
+        let due = self.parts.runner.poll_timeout().map_or(IDLE, |at| {
+            let left = at.0.saturating_sub(self.parts.clock.now_ns());
+            Duration::from_nanos(u64::try_from(left).unwrap_or(0)).min(IDLE)
+        });
+        let (timer, none) = (after(due), never());
+        let looks = if self.wire.is_some() { &self.looks } else { &none };
+        let input = select! {
+            recv(self.parts.signals) -> _ => Some(Input::Signal),
+            recv(self.told) -> told => told.ok().and_then(|told| self.heard(told)),
+            recv(looks) -> look => look.ok().and_then(|look| self.looked(look)),
+            recv(timer) -> _ => Some(Input::Tick),
+        };
+        if let Some(input) = input {
+            self.input(input);
+        }
+        if self.wire.as_ref().is_some_and(Wire::is_over) {
+            let why = match self.wire.take().map(Wire::stop) {
+                Some(Err(error)) => error.to_string(),
+                Some(Ok(observed)) => observed.failed.unwrap_or_else(|| "it ended by itself".to_owned()),
+                None => String::new(),
+            };
+            self.input(Input::Fault(Fault::Internal(format!("nothing is received any more: {why}"))));
+        }
+    }
+
+    fn input(&mut self, input: Input) {
+        self.parts.runner.handle_input(self.parts.clock.now(), input);
+    }
+
+    fn answer(&mut self, ticket: Ticket, result: Result<Answer, Failure>) {
+        self.input(Input::Done { ticket, result });
+    }
+
+    /// Does one command, or begins it.
+    fn execute(&mut self, output: Output) -> Option<Exit> {
+        let Output { ticket, limit_ns, command } = output;
+        let limit = Duration::from_nanos(limit_ns);
+        let result = match command {
+            Command::Exit(exit) => return Some(*exit),
+            Command::Abort { open } => {
+                self.abort(open);
+                return None;
+            }
+            Command::Preflight => self.preflight(ticket),
+            Command::ReadStatus => self.ask(ticket, limit, Job::Status),
+            Command::ReadToggle { factor } | Command::VerifyToggle { factor, .. } => {
+                self.ask(ticket, limit, Job::Level(factor))
+            }
+            Command::SetToggle { factor, level } => self.ask(ticket, limit, Job::Set(factor, level)),
+            Command::ReadCounter { factor } => self.ask(ticket, limit, Job::Counter(factor)),
+            Command::SampleClock => self.ask(ticket, limit, Job::Clock),
+            Command::Collect { .. } => self.collect(ticket, limit),
+            Command::StartArm(order) => self.start_arm(ticket, *order),
+            Command::StartDrain { index, kind, timeout_ns } => {
+                Some(self.start_drain(index, &kind, Duration::from_nanos(timeout_ns)))
+            }
+            other => Some(self.at_once(other)),
+        };
+        if let Some(result) = result {
+            self.answer(ticket, result);
+        }
+        None
+    }
+
+    /// Commands that are done when this returns.
+    fn at_once(&mut self, command: Command) -> Result<Answer, Failure> {
+        match command {
+            Command::Journal(record) => done(self.parts.evidence.journal(&record)),
+            Command::ReadSpace => {
+                let free = free_bytes(self.parts.evidence.dir());
+                free.map(Answer::Space).map_err(|error| Failure::Disk(error.to_string()))
+            }
+            Command::StartWarmup => {
+                self.reporting = Reporting::Warming(Instant::now());
+                self.listen()
+            }
+            Command::StartSettle => {
+                self.reporting = Reporting::Settling;
+                self.listen()
+            }
+            Command::OpenWindow => self.open_window(),
+            Command::CloseWindow => self.close_window(),
+            Command::Measure(order) => self.measure(&order),
+            Command::KeepArm(arm) => {
+                let Some(going) = self.arm.take() else {
+                    return Err(Failure::Refused("no arm is going".to_owned()));
+                };
+                going.trim_drains(&self.parts.plan).map_err(|error| Failure::Disk(error.to_string()))?;
+                let kept = self.parts.evidence.keep_arm(&arm, &going);
+                kept.map(Answer::Kept).map_err(|error| Failure::Disk(error.to_string()))
+            }
+            Command::DropArm { .. } => {
+                self.control.cut_drains();
+                self.starting = None;
+                // What it received is evidence as far as it got; nobody counts it.
+                if let Some(Err(_)) = self.wire.take().map(Wire::stop) {}
+                self.arm = None;
+                Ok(Answer::Done)
+            }
+            Command::Seal(ending) => {
+                self.reporting = Reporting::Nothing;
+                if let Some(Err(_)) = self.wire.take().map(Wire::stop) {}
+                done(self.parts.evidence.seal(&ending))
+            }
+            // The lock of the bench is held; the sockets of each arm join anew.
+            _ => Ok(Answer::Done),
+        }
+    }
+
+    fn ask(&mut self, ticket: Ticket, limit: Duration, job: Job) -> Option<Result<Answer, Failure>> {
+        self.control.ask(ticket, limit, job);
+        None
+    }
+
+    fn abort(&mut self, open: Ticket) {
+        self.control.abort(open);
+        // What runs elsewhere ends by itself; its answer comes too late.
+        self.starting = None;
+        self.answer(open, Err(Failure::Aborted));
+    }
+
+    fn preflight(&mut self, ticket: Ticket) -> Option<Result<Answer, Failure>> {
+        let plan = Arc::clone(&self.parts.plan);
+        let ring = plan.drain.as_ref().map(|drain| self.parts.device.url(&drain.url));
+        let folder = self.parts.evidence.dir().to_owned();
+        let (unrestored, held_by) = (self.parts.evidence.unrestored(), self.parts.evidence.held_by());
+        let tell = self.tell.clone();
+        let check = move || {
+            let mut found = preflight(&Checks { plan: &plan, ring, folder: &folder });
+            (found.unrestored, found.held_by) = (unrestored, held_by);
+            let _ = tell.send(Told::Done(ticket, Ok(Answer::Preflight(Box::new(found)))));
+        };
+        let started = thread::Builder::new().name("preflight".to_owned()).spawn(check);
+        started.err().map(|error| Err(Failure::Refused(error.to_string())))
+    }
+
+    /// Makes sure that the streams are received.
+    fn listen(&mut self) -> Result<Answer, Failure> {
+        if self.wire.is_none() {
+            self.wire = Some(self.wire_to(None).map_err(|error| Failure::Refused(error.to_string()))?);
+        }
+        Ok(Answer::Done)
+    }
+
+    /// Begins to receive anew; looks of before are thrown away.
+    fn wire_to(&mut self, tape: Option<std::path::PathBuf>) -> Result<Wire, NoWire> {
+        if let Some(wire) = self.wire.take() {
+            wire.stop()?;
+        }
+        self.looks.try_iter().for_each(drop);
+        self.look = Look::default();
+        Wire::start(&self.parts.plan, tape, self.give_looks.clone())
+    }
+
+    fn start_arm(&mut self, ticket: Ticket, order: ArmOrder) -> Option<Result<Answer, Failure>> {
+        self.reporting = Reporting::Nothing;
+        let folder = match self.parts.evidence.arm_folder(&order.place) {
+            Ok(folder) => folder,
+            Err(error) => return Some(Err(Failure::Disk(error.to_string()))),
+        };
+        let going = match Going::begin(folder, order) {
+            Ok(going) => going,
+            Err(error) => return Some(Err(Failure::Refused(error.to_string()))),
+        };
+        match self.wire_to(Some(going.tape())) {
+            Ok(wire) => self.wire = Some(wire),
+            Err(error) => return Some(Err(Failure::Refused(error.to_string()))),
+        }
+        self.arm = Some(going);
+        self.starting = Some((ticket, Instant::now()));
+        None
+    }
+
+    fn open_window(&mut self) -> Result<Answer, Failure> {
+        let Some(arm) = &mut self.arm else { return Err(Failure::Refused("no arm is going".to_owned())) };
+        arm.noted.cpu_ns[0] = self.cpu_ns;
+        arm.noted.ahead_ns = self.parts.clock.ahead_ns();
+        arm.noted.window.start_ns = wall_ns();
+        Ok(Answer::Done)
+    }
+
+    fn close_window(&mut self) -> Result<Answer, Failure> {
+        self.control.cut_drains();
+        let Some(arm) = &mut self.arm else { return Err(Failure::Refused("no arm is going".to_owned())) };
+        arm.noted.window.end_ns = wall_ns();
+        Ok(Answer::Done)
+    }
+
+    fn start_drain(&mut self, index: u32, kind: &DrainKind, limit: Duration) -> Result<Answer, Failure> {
+        let sham = self.sham.as_ref().map(Sham::url);
+        let from = From { plan: &self.parts.plan, device: &self.parts.device, sham: sham.as_deref() };
+        let arm = self.arm.as_ref();
+        let fetch = arm.and_then(|arm| arm.drain(index, kind, limit, &from));
+        let fetch = fetch.ok_or_else(|| Failure::Refused("there is nothing to download".to_owned()))?;
+        let planned = arm.and_then(|arm| arm.noted.order.as_ref()?.drains_ns.get(index as usize).copied());
+        self.control.drain(index, planned.unwrap_or_default(), fetch);
+        Ok(Answer::Done)
+    }
+
+    fn collect(&mut self, ticket: Ticket, limit: Duration) -> Option<Result<Answer, Failure>> {
+        let from = From { plan: &self.parts.plan, device: &self.parts.device, sham: None };
+        let Some(fetch) = self.arm.as_ref().and_then(|arm| arm.collect(limit, &from)) else {
+            return Some(Ok(Answer::Collected(Collected::default())));
+        };
+        self.collecting = Some(fetch.clone());
+        self.ask(ticket, limit, Job::Collect(fetch))
+    }
+
+    fn measure(&mut self, order: &Around) -> Result<Answer, Failure> {
+        let wire = self.wire.take();
+        let Some(arm) = &mut self.arm else { return Err(Failure::Refused("no arm is going".to_owned())) };
+        arm.noted.cpu_ns[1] = self.cpu_ns;
+        match arm.measure(&self.parts.plan, order, wire) {
+            Ok(measured) => Ok(Answer::Measured(Box::new(measured))),
+            Err(error) if error.kind() == io::ErrorKind::Other => Err(Failure::Refused(error.to_string())),
+            Err(error) => Err(Failure::Disk(error.to_string())),
+        }
+    }
+
+    /// Takes in what the control thread or the preflight tells.
+    fn heard(&mut self, told: Told) -> Option<Input> {
+        let (ticket, result) = match told {
+            Told::Done(ticket, result) => (ticket, result),
+            Told::Drained(index, drain) => return Some(Input::Drained { index, drain }),
+            Told::Cpu(ns) => {
+                self.cpu_ns = Some(ns);
+                return None;
+            }
+            Told::Collected(ticket, span) => (ticket, Ok(Answer::Collected(self.collected(&span)))),
+        };
+        match &result {
+            Ok(Answer::Clock(sample)) => self.clock_sample = Some(*sample),
+            Ok(Answer::Status(status)) => self.generation = status.generation,
+            Ok(Answer::Preflight(found)) => self.retention_ns = found.retention_ns,
+            _ => {}
+        }
+        Some(Input::Done { ticket, result })
+    }
+
+    /// What the collecting download brought.
+    fn collected(&mut self, span: &DrainSpan) -> Collected {
+        let whole = self.collecting.take().is_some_and(|fetch| failure(&fetch, span).is_none());
+        let Some(arm) = &mut self.arm else { return Collected::default() };
+        let passed = wall_ns().saturating_sub(arm.noted.window.start_ns).unsigned_abs();
+        let mut collected = Collected { bytes: span.bytes, whole, ..Collected::default() };
+        collected.still_there = self.retention_ns.is_none_or(|kept| passed < kept);
+        if let Some(sample) = self.clock_sample.filter(|_| whole) {
+            let start_ns = arm.noted.window.start_ns - arm.noted.ahead_ns + sample.offset_ns;
+            collected.wrapped = overwritten(&arm.folder.join(RING), start_ns);
+        }
+        arm.noted.collected = Some(collected);
+        collected
+    }
+
+    /// Takes in how the streams look.
+    fn looked(&mut self, look: Look) -> Option<Input> {
+        self.look = look;
+        let all = self.look.seen.len() == self.parts.plan.stream.len();
+        if let Some((ticket, _)) = self.starting.take_if(|(_, since)| all && since.elapsed() >= BEFORE) {
+            return Some(Input::Done { ticket, result: Ok(Answer::Done) });
+        }
+        match &mut self.reporting {
+            Reporting::Nothing => None,
+            Reporting::Warming(next) => {
+                let rate_uhz = self.look.rate_uhz.filter(|_| Instant::now() >= *next)?;
+                *next += Duration::from_secs(1);
+                Some(Input::Warming(Warming { rate_uhz, p50_ns: None }))
+            }
+            Reporting::Settling => Some(Input::Settling(Settling {
+                rate_off_ppm: self.look.off_ppm,
+                gaps: self.look.gaps,
+                generation: self.generation,
+            })),
+        }
+    }
+}
+
+fn done<E: std::fmt::Display>(result: Result<(), E>) -> Result<Answer, Failure> {
+    result.map(|()| Answer::Done).map_err(|error| Failure::Disk(error.to_string()))
+}
+
+/// The ring begins behind an instant of the device's clock, because it wrapped.
+fn overwritten(path: &std::path::Path, start_ns: i64) -> bool {
+    let Ok(image) = std::fs::read(path) else { return false };
+    let Ok(ring) = parse(&image, Policy::Conservative) else { return false };
+    let first = ring.frames.first().and_then(|frame| i64::try_from(frame.start_ns).ok());
+    ring.window.lo > 0 && first.is_some_and(|first| first > start_ns)
+}

@@ -1,0 +1,160 @@
+//! The evidence of a run that goes on: its bundle, the lock of its device, and what other runs left behind.
+
+use super::bundle::{BundleError, TargetLock, Writer, arm_folder, lock_folder, scan};
+use super::bundle::{write_drains, write_episodes, write_frames, write_wire};
+use super::clock::wall_ns;
+use super::env::env_json;
+use super::going::{Going, RING};
+use super::judging::{self, Closing};
+use super::restoring::restored_later;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use wireproof_matrices::arm::{Arm, Place};
+use wireproof_matrices::journal::{Record, Stored};
+use wireproof_matrices::runner::Schedule;
+use wireproof_matrices::runner::io::Ending;
+
+/// The evidence as it grows.
+#[derive(Debug)]
+pub struct Evidence {
+    /// `None` once it is sealed.
+    writer: Option<Writer>,
+    dir: PathBuf,
+    base_url: String,
+    schedule: Schedule,
+    lock: Result<TargetLock, String>,
+    has_env: bool,
+}
+
+impl Evidence {
+    /// Takes a bundle and the lock of its device. A lock that somebody else holds is told by the checks before the start.
+    ///
+    /// # Errors
+    /// The lock cannot even be asked for.
+    pub fn of(writer: Writer, base_url: &str, schedule: Schedule) -> Result<Evidence, BundleError> {
+        let dir = writer.dir().to_owned();
+        let lock = match TargetLock::take(&lock_folder(), base_url, &dir.display().to_string()) {
+            Ok(lock) => Ok(lock),
+            Err(error @ BundleError::Locked { .. }) => Err(error.to_string()),
+            Err(error) => return Err(error),
+        };
+        let has_env = dir.join("env.json").exists();
+        Ok(Evidence { writer: Some(writer), dir, base_url: base_url.to_owned(), schedule, lock, has_env })
+    }
+
+    /// The bundle's folder.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Who holds the device, if somebody else does.
+    pub fn held_by(&self) -> Option<String> {
+        self.lock.as_ref().err().cloned()
+    }
+
+    /// Another bundle beside this one whose factors were not put back, for the same device.
+    pub fn unrestored(&self) -> Option<String> {
+        let runs = scan(self.dir.parent()?).ok()?;
+        let mut left =
+            runs.left_changed(&self.base_url).filter(|run| run.dir != self.dir && !restored_later(&run.dir));
+        left.next().map(|run| run.dir.display().to_string())
+    }
+
+    /// Appends a record and waits until the disk has it.
+    ///
+    /// # Errors
+    /// The disk took no more, or the record is out of place.
+    pub fn journal(&mut self, record: &Record) -> Result<(), BundleError> {
+        let has_env = self.has_env;
+        let writer = self.writer()?;
+        writer.record(wall_ns(), record)?;
+        if let Record::Env { device } = record
+            && !has_env
+        {
+            writer.put(wall_ns(), "env.json", &env_json(device))?;
+            self.has_env = true;
+        }
+        Ok(())
+    }
+
+    /// Makes the folder that an arm is received into.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn arm_folder(&mut self, place: &Place) -> Result<PathBuf, BundleError> {
+        let name = arm_folder(place, self.schedule.name(place.treatment)).replace("arms/", "going-");
+        let folder = self.writer()?.scratch(&name);
+        fs::create_dir(&folder).map_err(|source| BundleError::Io { path: folder.clone(), source })?;
+        Ok(folder)
+    }
+
+    /// Takes the files of an arm over and adds its tables: path in the bundle to what lies there.
+    ///
+    /// # Errors
+    /// The disk took no more.
+    pub fn keep_arm(&mut self, arm: &Arm, going: &Going) -> Result<BTreeMap<String, Stored>, BundleError> {
+        let treatment = self.schedule.name(arm.place.treatment).to_owned();
+        let writer = self.writer()?;
+        let path = &going.folder;
+        let listed = list(path).map_err(|source| BundleError::Io { path: path.clone(), source })?;
+        for (name, from) in &listed {
+            writer.adopt_arm(&arm.place, &treatment, name, from)?;
+        }
+        let (place, measured) = (&arm.place, &arm.measured);
+        writer.put_arm(place, &treatment, "frames.csv", |out| write_frames(out, &measured.frames))?;
+        writer.put_arm(place, &treatment, "episodes.csv", |out| write_episodes(out, &measured.episodes))?;
+        writer.put_arm(place, &treatment, "drains.csv", |out| write_drains(out, &measured.drains))?;
+        writer.put_arm(place, &treatment, "wire.csv", |out| write_wire(out, &measured.streams))?;
+        if let Some(ring) = writer.arm_files(place, &treatment).iter().find(|(path, _)| path.ends_with(RING))
+        {
+            let line = format!("{}  {RING}\n", ring.1.sha256);
+            writer.put_arm(place, &treatment, "ring.sha256", |out| out.write_all(line.as_bytes()))?;
+        }
+        writer.put_arm(&arm.place, &treatment, "arm.json", |mut out| {
+            serde_json::to_writer(&mut out, arm)?;
+            out.write_all(b"\n")
+        })?;
+        // Empty by now; a folder that stays is an orphan and nothing worse.
+        let _ = fs::remove_dir(path);
+        Ok(writer.arm_files(&arm.place, &treatment))
+    }
+
+    /// Analyses what is there, writes verdict and reports, and closes the bundle.
+    ///
+    /// # Errors
+    /// The disk took no more, or what is there cannot be read back.
+    pub fn seal(&mut self, ending: &Ending) -> Result<(), BundleError> {
+        let closing = Closing::of(&self.dir, ending)?;
+        let mut writer = self.writer.take().ok_or_else(|| sealed(&self.dir))?;
+        writer.put(wall_ns(), judging::CLOSING, &closing.octets())?;
+        let judged = judging::judge_bundle(&self.dir, &judging::How::default())?;
+        for (name, octets) in judging::files(&judged)? {
+            writer.put(wall_ns(), name, &octets)?;
+        }
+        writer.seal(wall_ns(), &judged.verdict.verdict.word().to_lowercase())?;
+        Ok(())
+    }
+
+    fn writer(&mut self) -> Result<&mut Writer, BundleError> {
+        let dir = &self.dir;
+        self.writer.as_mut().ok_or_else(|| sealed(dir))
+    }
+}
+
+fn sealed(dir: &Path) -> BundleError {
+    BundleError::Refused { path: dir.display().to_string(), why: "it is sealed".to_owned() }
+}
+
+/// Files of a folder by name.
+fn list(folder: &Path) -> io::Result<BTreeMap<String, PathBuf>> {
+    let mut files = BTreeMap::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_file() {
+            files.insert(entry.file_name().to_string_lossy().into_owned(), entry.path());
+        }
+    }
+    Ok(files)
+}

@@ -1,0 +1,255 @@
+//! From a bundle to its verdict and reports: everything is read from the bundle, never from the working directory.
+
+use super::bundle::{Bundle, BundleError, Finding, JOURNAL, Seal, scan};
+use super::bundle::{summary_rows, write_findings, write_rows};
+use super::env::tool;
+use super::going::TAPE;
+use super::schedule::schedule;
+use serde::{Deserialize, Serialize};
+use std::io;
+use std::path::{Path, PathBuf};
+use wireproof_matrices::arm::{Arm, Episode, Owners};
+use wireproof_matrices::digest::Digest;
+use wireproof_matrices::journal::Record;
+use wireproof_matrices::plan::{Margin, Plan};
+use wireproof_matrices::resume::Progress;
+use wireproof_matrices::runner::io::{Ending, Outcome};
+use wireproof_matrices::verdict::{Circumstances, Verdict, judge, what_if};
+use wireproof_reports::matrix::{InconclusiveIs, Report};
+use wireproof_reports::{Format, RenderError, Style};
+
+/// Name of what is known only when a run ends.
+pub const CLOSING: &str = "closing.json";
+/// Name of the verdict.
+pub const VERDICT: &str = "verdict.json";
+
+/// What is known only when a run ends: kept, so that the verdict can be made again whatever happens later.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Closing {
+    /// How it ended.
+    pub ending: Ending,
+    /// This was run `attempt` of its plan ...
+    pub attempt: u32,
+    /// ... of `attempts` in the evidence folder.
+    pub attempts: u32,
+    /// Name and version of the program that judged.
+    pub judged_by: String,
+}
+
+impl Closing {
+    /// Looks at the other runs in the evidence folder.
+    ///
+    /// # Errors
+    /// The folder or the bundle cannot be read.
+    pub fn of(dir: &Path, ending: &Ending) -> Result<Closing, BundleError> {
+        let bundle = Bundle::open(dir)?;
+        let (attempt, attempts) = attempt(&bundle.plan_sha256(), dir)?;
+        Ok(Closing { ending: ending.clone(), attempt, attempts, judged_by: tool() })
+    }
+
+    /// The file.
+    pub fn octets(&self) -> Vec<u8> {
+        // Plain words and numbers: they always have a JSON form.
+        let mut text = serde_json::to_vec(self).unwrap_or_default();
+        text.push(b'\n');
+        text
+    }
+}
+
+fn attempt(plan: &Digest, dir: &Path) -> Result<(u32, u32), BundleError> {
+    Ok(dir.parent().map(scan).transpose()?.map_or((1, 1), |runs| runs.attempt(plan, dir)))
+}
+
+/// How a bundle is judged.
+#[derive(Clone, Debug, Default)]
+pub struct How {
+    /// Margins that are tried instead of the frozen ones: exploratory, nothing passes.
+    pub what_if: Vec<(String, Margin)>,
+    /// Arms to be judged instead of those in the bundle, in the same order: worked out again from the raw record.
+    pub arms: Option<Vec<Arm>>,
+}
+
+/// A judged bundle.
+#[derive(Debug)]
+pub struct Judged {
+    /// The plan by which it was judged.
+    pub plan: Plan,
+    /// What came out.
+    pub verdict: Verdict,
+    /// `env.json`.
+    pub environment: Option<serde_json::Value>,
+    /// What a reader has to know.
+    pub findings: Vec<Finding>,
+}
+
+/// Judges a bundle.
+///
+/// # Errors
+/// [`BundleError`]; with `what_if` a gate that is not there is [`BundleError::Refused`].
+pub fn judge_bundle(dir: &Path, how: &How) -> Result<Judged, BundleError> {
+    let bundle = Bundle::open(dir)?;
+    judge_opened(&bundle, how)
+}
+
+/// As [`judge_bundle`], of a bundle that was checked already.
+///
+/// # Errors
+/// As [`judge_bundle`].
+pub fn judge_opened(bundle: &Bundle, how: &How) -> Result<Judged, BundleError> {
+    let frozen = bundle.plan()?;
+    let refused = |why: String| BundleError::Refused { path: "--what-if".to_owned(), why };
+    let (plan, changed) = what_if(&frozen, &how.what_if).map_err(refused)?;
+    let arms = match &how.arms {
+        Some(arms) => arms.clone(),
+        None => arms(bundle)?,
+    };
+    let circumstances = Circumstances { what_if: changed, ..circumstances(bundle, &frozen)? };
+    let verdict = judge(&plan, &arms, &circumstances);
+    let environment = match bundle.files().contains_key("env.json") {
+        true => serde_json::from_slice(&bundle.read("env.json")?).ok(),
+        false => None,
+    };
+    let findings = findings(bundle, &arms);
+    Ok(Judged { plan, verdict, environment, findings })
+}
+
+/// Every attempt that was kept, in the order of the run.
+///
+/// # Errors
+/// A file that cannot be read.
+pub fn arms(bundle: &Bundle) -> Result<Vec<Arm>, BundleError> {
+    let kept = bundle.arms().into_iter().filter_map(|files| bundle.arm(&files).transpose());
+    kept.collect()
+}
+
+/// What a verdict needs to know besides plan and arms, all from the bundle.
+fn circumstances(bundle: &Bundle, plan: &Plan) -> Result<Circumstances, BundleError> {
+    let progress = Progress::of(&schedule(plan), bundle.journal())?;
+    let pre_registered = bundle.journal().iter().find_map(|entry| match &entry.record {
+        Record::Plan { pre_registered, .. } => Some(*pre_registered),
+        _ => None,
+    });
+    let closing = closing(bundle)?;
+    let (aborted, run_invalid) = spoiled(closing.as_ref(), bundle);
+    let refused = |e: &dyn std::error::Error| BundleError::Refused {
+        path: bundle.dir().display().to_string(),
+        why: e.to_string(),
+    };
+    Ok(Circumstances {
+        plan_sha256: bundle.plan_sha256().to_string(),
+        gates_sha256: plan.gates_sha256().map_err(|e| refused(&e))?,
+        pre_registered: pre_registered.unwrap_or(false),
+        attempt: closing.as_ref().map_or(1, |c| c.attempt),
+        attempts: closing.as_ref().map_or(1, |c| c.attempts),
+        resumes: progress.resumes,
+        longest_pause_ns: progress.longest_pause_ns,
+        aborted,
+        run_invalid,
+        judged_by: closing.map_or_else(tool, |c| c.judged_by),
+        ..Circumstances::default()
+    })
+}
+
+/// Why the run was cut short, and what spoils it as a whole.
+fn spoiled(closing: Option<&Closing>, bundle: &Bundle) -> (Option<String>, Vec<String>) {
+    let Some(Closing { ending, .. }) = closing else {
+        let why =
+            if bundle.seal() == Seal::Open { "the run was cut or goes on" } else { "no closing record" };
+        return (Some(why.to_owned()), Vec::new());
+    };
+    let mut invalid = Vec::new();
+    if matches!(ending.outcome, Outcome::Invalid | Outcome::Refused) {
+        invalid.extend(ending.reasons.iter().cloned());
+    }
+    if !ending.restored {
+        invalid.push("a factor could not be put back".to_owned());
+    }
+    let cut = ending.outcome == Outcome::Partial;
+    (cut.then(|| ending.reasons.join("; ")), invalid)
+}
+
+fn closing(bundle: &Bundle) -> Result<Option<Closing>, BundleError> {
+    if !bundle.files().contains_key(CLOSING) {
+        return Ok(None);
+    }
+    let damaged =
+        |e: serde_json::Error| BundleError::Refused { path: CLOSING.to_owned(), why: e.to_string() };
+    serde_json::from_slice(&bundle.read(CLOSING)?).map(Some).map_err(damaged)
+}
+
+/// The files that a judged bundle gets: name and octets.
+///
+/// # Errors
+/// None in memory, as far as anybody knows.
+pub fn files(judged: &Judged) -> Result<Vec<(&'static str, Vec<u8>)>, BundleError> {
+    let formats = [
+        (VERDICT, Format::Json),
+        ("report.md", Format::Markdown),
+        ("report.html", Format::Html),
+        ("junit.xml", Format::Junit),
+        ("gates.csv", Format::Csv),
+    ];
+    let mut files = Vec::new();
+    for (name, format) in formats {
+        let failed =
+            |e: RenderError| BundleError::Io { path: PathBuf::from(name), source: io::Error::other(e) };
+        let mut out = Vec::new();
+        report(judged).render(format, Style::default(), InconclusiveIs::Skipped, &mut out).map_err(failed)?;
+        files.push((name, out));
+    }
+    let disk = |name: &'static str| move |source| BundleError::Io { path: PathBuf::from(name), source };
+    let (mut summary, mut findings) = (Vec::new(), Vec::new());
+    write_rows(&mut summary, summary_rows(&judged.verdict.arms)).map_err(disk("summary.csv"))?;
+    write_findings(&mut findings, &judged.findings).map_err(disk("findings.jsonl"))?;
+    files.extend([("summary.csv", summary), ("findings.jsonl", findings)]);
+    Ok(files)
+}
+
+/// The report of a judged bundle.
+pub fn report(judged: &Judged) -> Report<'_> {
+    Report {
+        plan: Some(&judged.plan),
+        environment: judged.environment.as_ref(),
+        ..Report::new(&judged.verdict)
+    }
+}
+
+/// What a reader has to know of a run, a line each: what the run itself found, and every loss of every attempt.
+fn findings(bundle: &Bundle, arms: &[Arm]) -> Vec<Finding> {
+    let told = bundle.journal().iter().filter_map(|entry| match &entry.record {
+        Record::Finding { severity, arm, code, text } => Some(Finding {
+            severity: severity.clone(),
+            arm: arm.clone(),
+            stream: None,
+            at_ns: Some(entry.at_ns),
+            code: code.clone(),
+            text: text.clone(),
+            evidence: vec![JOURNAL.to_owned()],
+        }),
+        _ => None,
+    });
+    let mut findings: Vec<Finding> = told.collect();
+    for arm in arms {
+        findings.extend(arm.measured.episodes.iter().map(|episode| loss(arm, episode)));
+    }
+    findings
+}
+
+fn loss(arm: &Arm, episode: &Episode) -> Finding {
+    let Owners { sender, wire, observer, upstream, ambiguous } = episode.owners;
+    let severity = if sender + wire + upstream > 0 { "violation" } else { "warning" };
+    let text = format!(
+        "{} datagrams missing: sender {sender}, wire {wire}, observer {observer}, upstream {upstream}, ambiguous {ambiguous}",
+        episode.missing
+    );
+    Finding {
+        severity: severity.to_owned(),
+        arm: Some(arm.place.clone()),
+        stream: Some(episode.stream.clone()),
+        at_ns: Some(episode.span.start_ns),
+        code: "loss".to_owned(),
+        text,
+        evidence: vec![TAPE.to_owned(), "episodes.csv".to_owned()],
+    }
+}

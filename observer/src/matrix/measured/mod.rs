@@ -1,0 +1,150 @@
+//! From the raw record of an arm to what it measured: tape, ring, counters and what the runner noted, nothing else.
+//!
+//! Pure: the same octets give the same [`Measured`], on the bench right after the arm and years later in `matrix verify`.
+//! Everything counts strictly within the window, by capture timestamps on the wire and by the device's clock in the ring.
+
+mod bench;
+mod frames;
+mod ring;
+mod tape;
+#[cfg(test)]
+mod tests;
+mod wire;
+
+pub use bench::Row;
+pub use frames::FrameStarts;
+pub use tape::TapeError;
+
+use serde::{Deserialize, Serialize};
+use wireproof_matrices::arm::{ArmDrain, Measured, Span};
+use wireproof_matrices::plan::Plan;
+use wireproof_matrices::runner::io::{ArmOrder, ClockSample, Collected, Status};
+use wireproof_recorder::offset::{DRIFT_PPM, Offset};
+
+/// What an arm's files say besides tape, ring and counters.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Noted {
+    /// What the arm was to be; `None` only before it is known.
+    pub order: Option<ArmOrder>,
+    /// The window by the clock of the capture timestamps.
+    pub window: Span,
+    /// Clock of the capture timestamps minus clock of the runner when the window opened, ns.
+    pub ahead_ns: i64,
+    /// Device clock minus clock of the runner, before and after the window.
+    pub clock: [Option<ClockSample>; 2],
+    /// The device's status before and after.
+    pub status: [Option<Status>; 2],
+    /// Processor time the device had used before and after, ns, if it tells.
+    pub cpu_ns: [Option<u64>; 2],
+    /// Drains and sham windows on the clock of the runner.
+    pub drains: Vec<ArmDrain>,
+    /// The collecting download.
+    pub collected: Option<Collected>,
+    /// Longest gap of the receive loop during the arm, ns.
+    pub loop_gap_max_ns: u64,
+}
+
+/// The raw record of an arm.
+#[derive(Clone, Copy, Debug)]
+pub struct Raw<'a> {
+    /// What the runner noted.
+    pub noted: &'a Noted,
+    /// `wire.tape`.
+    pub tape: &'a [u8],
+    /// `ring.raw`, if it was collected.
+    pub ring: Option<&'a [u8]>,
+    /// `counters.csv`, read.
+    pub counters: &'a [Row],
+}
+
+/// Works out what an arm measured.
+///
+/// # Errors
+/// A tape that is damaged: nothing behind the damage could be counted.
+pub fn measured(plan: &Plan, raw: &Raw<'_>) -> Result<Measured, TapeError> {
+    let noted = raw.noted;
+    let clock = Clock::of(noted);
+    let mut m = Measured {
+        window: noted.window,
+        clock_drift_ns: clock.map_or(0, |c| c.drift_ns),
+        clock_error_ns: clock.map_or(0, |c| c.error_ns),
+        device_window: clock.map(|c| c.device(noted.window)),
+        drains: drains(noted, clock),
+        cpu_hundredths: cpu(noted),
+        ..Measured::default()
+    };
+    for (i, status) in noted.status.iter().enumerate() {
+        let Some(status) = status else { continue };
+        m.generation[i] = status.generation;
+        m.boot[i] = status.boot.clone();
+        m.throttled[i] = status.throttled;
+    }
+    m.wrapped = noted.collected.is_some_and(|c| c.wrapped);
+    let mut offset = clock.map(|c| c.offset(noted.window.start_ns));
+    if let Some(image) = raw.ring {
+        offset = offset.filter(|_| ring::measure(plan, image, clock, &mut m));
+    }
+    let taped = tape::read(raw.tape, noted.window)?;
+    let device = raw.ring.zip(offset);
+    wire::measure(plan, &taped, device, &mut m);
+    bench::measure(plan, noted, raw.counters, &taped, &mut m);
+    Ok(m)
+}
+
+/// The device's clock against that of the capture timestamps.
+#[derive(Clone, Copy, Debug)]
+struct Clock {
+    /// Device minus stamps, ns.
+    offset_ns: i64,
+    error_ns: u64,
+    drift_ns: i64,
+}
+
+impl Clock {
+    /// The middle of both samples; `None` when a sample is missing, because nothing then tells whether it held.
+    fn of(noted: &Noted) -> Option<Clock> {
+        let [before, after] = noted.clock;
+        let (before, after) = (before?, after?);
+        let drift_ns = after.offset_ns.saturating_sub(before.offset_ns);
+        let middle = before.offset_ns.saturating_add(drift_ns / 2);
+        Some(Clock {
+            offset_ns: middle.saturating_sub(noted.ahead_ns),
+            error_ns: before.error_ns.max(after.error_ns),
+            drift_ns,
+        })
+    }
+
+    fn device(self, span: Span) -> Span {
+        let moved = |ns: i64| ns.saturating_add(self.offset_ns);
+        Span { start_ns: moved(span.start_ns), end_ns: moved(span.end_ns) }
+    }
+
+    fn offset(self, at_ns: i64) -> Offset {
+        Offset {
+            at_ns,
+            offset_ns: self.offset_ns,
+            uncertainty_ns: self.error_ns,
+            exchanges: 2,
+            drift_ppm: DRIFT_PPM,
+        }
+    }
+}
+
+/// The drains by the clock of the stamps and by the device's.
+fn drains(noted: &Noted, clock: Option<Clock>) -> Vec<ArmDrain> {
+    let moved = |ns: i64| ns.saturating_add(noted.ahead_ns);
+    let one = |drain: &ArmDrain| {
+        let bench = Span { start_ns: moved(drain.bench.start_ns), end_ns: moved(drain.bench.end_ns) };
+        let device = clock.map_or(Span::default(), |clock| clock.device(bench));
+        ArmDrain { bench, device, ..drain.clone() }
+    };
+    noted.drains.iter().map(one).collect()
+}
+
+/// Processor time over the time between the two readings of it, in hundredths of a percentage point of one core.
+fn cpu(noted: &Noted) -> Option<i64> {
+    let [before, after] = noted.cpu_ns;
+    let used = i128::from(after?).checked_sub(i128::from(before?))?;
+    let passed = i128::from(noted.window.end_ns) - i128::from(noted.window.start_ns);
+    (passed > 0).then(|| i64::try_from(used * 10_000 / passed).unwrap_or(i64::MAX))
+}

@@ -1,0 +1,153 @@
+//! Putting a run together: a new bundle, or one that goes on; then conducting it, with the device put back whatever happens.
+
+use super::bundle::{BundleError, NewBundle, Writer, estimate};
+use super::clock::{BenchClock, wall_ns};
+use super::conductor::{Conductor, Parts, Seen};
+use super::device::{Device, NoDevice};
+use super::env::tool;
+use super::evidence::Evidence;
+use super::restoring::{Restored, restore};
+use super::schedule::{order_json, schedule};
+use super::signals::Caught;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use wireproof_matrices::journal::{DeviceId, Record};
+use wireproof_matrices::plan::Plan;
+use wireproof_matrices::resume::ResumeError;
+use wireproof_matrices::runner::io::{Exit, Failure};
+use wireproof_matrices::runner::{Left, Runner, Start};
+
+/// A run that has a bundle and did not begin.
+pub struct Ready {
+    parts: Parts,
+    bundle: PathBuf,
+    /// Kept so that signals are caught as long as the run is.
+    caught: Caught,
+}
+
+/// Why there is no run.
+#[derive(Debug, thiserror::Error)]
+pub enum NoRun {
+    /// The bundle.
+    #[error(transparent)]
+    Bundle(#[from] BundleError),
+    /// The device cannot be spoken to.
+    #[error(transparent)]
+    Device(#[from] NoDevice),
+    /// The device does not answer.
+    #[error("the device cannot be asked who it is: {0}")]
+    Silent(Failure),
+    /// Threads, sockets or signals.
+    #[error("the run cannot be started: {0}")]
+    System(#[from] io::Error),
+}
+
+/// A run that ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// The runner's last word; `None` when the program itself failed.
+    pub exit: Option<Exit>,
+    /// What was put back after the program failed.
+    pub rescued: Option<Result<Restored, String>>,
+    /// The bundle.
+    pub bundle: PathBuf,
+}
+
+/// Makes the bundle of a new run.
+///
+/// # Errors
+/// [`NoRun`]; nothing was sent then.
+pub fn prepare(plan: &Plan, text: &[u8], pre_registered: bool, evidence: &Path) -> Result<Ready, NoRun> {
+    let plan = Arc::new(plan.clone());
+    let device = Device::of(Arc::clone(&plan))?;
+    let caught = Caught::start()?;
+    let schedule = schedule(&plan);
+    let arms = schedule.places().len() as u64;
+    let writer = Writer::create(
+        evidence,
+        &NewBundle {
+            at_ns: wall_ns(),
+            plan: &plan,
+            plan_toml: text,
+            order: &order_json(&plan),
+            pre_registered,
+            tool: &tool(),
+            estimate: estimate(&plan, arms),
+        },
+    )?;
+    let start = start(&plan, &writer)?;
+    let clock = BenchClock::start();
+    let runner = Runner::new(start, clock.now());
+    ready(plan, writer, device, (runner, clock), caught)
+}
+
+/// Takes a cut run up again, if the same device answers.
+///
+/// # Errors
+/// [`NoRun`]; nothing was changed then.
+pub fn take_up(dir: &Path) -> Result<Ready, NoRun> {
+    let plan = Arc::new(super::bundle::Bundle::open(dir)?.plan()?);
+    let device = Device::of(Arc::clone(&plan))?;
+    let caught = Caught::start()?;
+    let status = ask(&device)?;
+    let (writer, entries) = Writer::resume(dir, status)?;
+    let left = Left::of(&schedule(&plan), &entries).map_err(BundleError::from)?;
+    let start = start(&plan, &writer)?;
+    let clock = BenchClock::start();
+    let runner = Runner::resume(start, left, clock.now());
+    ready(plan, writer, device, (runner, clock), caught)
+}
+
+fn ask(device: &Device) -> Result<DeviceId, NoRun> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
+    let told = runtime.block_on(device.status()).map_err(NoRun::Silent)?;
+    Ok(DeviceId { build: told.status.build, boot_id: told.status.boot })
+}
+
+fn start(plan: &Plan, writer: &Writer) -> Result<Start, NoRun> {
+    let first: Option<&Record> = writer.first();
+    let first = first.cloned().ok_or(BundleError::from(ResumeError::Sealed))?;
+    let bundle = writer.dir().display().to_string();
+    Ok(Start { plan: plan.clone(), schedule: schedule(plan), first, bundle })
+}
+
+fn ready(
+    plan: Arc<Plan>,
+    writer: Writer,
+    device: Device,
+    (runner, clock): (Runner, BenchClock),
+    caught: Caught,
+) -> Result<Ready, NoRun> {
+    let bundle = writer.dir().to_owned();
+    let evidence = Evidence::of(writer, &plan.target.base_url, schedule(&plan))?;
+    let signals = caught.came.clone();
+    Ok(Ready { parts: Parts { runner, plan, evidence, device, clock, signals }, bundle, caught })
+}
+
+impl Ready {
+    /// The bundle's folder.
+    pub fn bundle(&self) -> &Path {
+        &self.bundle
+    }
+
+    /// Runs to the end. A mistake in this program ends the run, not the duty to put the device back.
+    ///
+    /// # Errors
+    /// No threads; nothing was sent then.
+    pub fn run(self, watch: &mut dyn FnMut(&Seen<'_>)) -> Result<Ended, NoRun> {
+        let Ready { parts, bundle, caught } = self;
+        let conductor = Conductor::new(parts)?;
+        let outcome = catch_unwind(AssertUnwindSafe(|| conductor.run(watch).0));
+        let ended = match outcome {
+            Ok(exit) => Ended { exit: Some(exit), rescued: None, bundle },
+            Err(_) => {
+                let rescued = restore(&bundle).map_err(|error| error.to_string());
+                Ended { exit: None, rescued: Some(rescued), bundle }
+            }
+        };
+        drop(caught);
+        Ok(ended)
+    }
+}

@@ -1,0 +1,429 @@
+//! `wireproof matrix` against the simulated device as a process of its own over loopback: runs that end well, that are
+//! interrupted, lied to, killed and starved.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests count as tests")]
+
+mod device_process;
+
+use device_process::{Running, TOKEN, Web, binary, memory, token};
+use serde_json::Value;
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::net::UdpSocket;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Longer than anything here takes on a host that does other work too.
+const GENEROUS: Duration = Duration::from_secs(120);
+/// Records of the device's ring, and its octets.
+const RECORDS: u64 = 65_536;
+const RING_OCTETS: u64 = 4_096 + 48 * RECORDS;
+
+/// A device and a folder for its bench.
+struct Bench {
+    folder: tempfile::TempDir,
+    device: Running,
+    web: Web,
+    ports: [u16; 2],
+}
+
+impl Bench {
+    /// Starts a device that sends to two ports nobody else has.
+    fn new(more: &[&str]) -> Bench {
+        let folder = memory();
+        token(folder.path());
+        let sockets = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
+        let ports = [0, 1].map(|at: usize| sockets[at].local_addr().unwrap().port());
+        drop(sockets);
+        let output = |name: &str, port: u16, rest: &str| {
+            format!("[[output]]\nname = \"{name}\"\nto = \"127.0.0.1:{port}\"\n{rest}\n")
+        };
+        let text = [
+            output("pole-a", ports[0], "protocol = \"bigpacket\"\npixels = 2880"),
+            output("pole-b", ports[1], "protocol = \"sacn\"\noctets = 2048\nchunk = 512"),
+        ];
+        fs::write(folder.path().join("device.toml"), text.concat()).unwrap();
+        let records = RECORDS.to_string();
+        let arguments = ["device", "--rig", "device.toml", "--ring", "ring", "--http", "127.0.0.1:0"];
+        let rest =
+            ["--control", "control", "--token-file", "token", "--records", &records, "--format", "json"];
+        let all = [&arguments[..], &rest, more].concat();
+        let device = Running::until(folder.path(), &all, "the ring is at http://");
+        let web = Web::of(&device);
+        web.until(|status| status["engine"]["frames"].as_u64() > Some(30));
+        Bench { folder, device, web, ports }
+    }
+
+    /// Writes a plan of short arms. The device's pace depends on what else this host does: nothing here is judged by it.
+    fn plan(&self, measure: &str, blocks: u32, preview: &str) -> PathBuf {
+        let text = format!(
+            r#"
+schema = 1
+name = "loopback"
+purpose = "a raw drain must not lose datagrams"
+
+[target]
+base_url = "http://{web}"
+status = "/v1/status"
+auth = "env:DEVICE_TOKEN"
+expected_fps = 60
+require = {{ devices = 2 }}
+
+[[stream]]
+id = "big"
+protocol = "bigpacket"
+listen = "127.0.0.1:{big}"
+source = "127.0.0.1"
+datagrams_per_frame = 6
+
+[[stream]]
+id = "sacn"
+protocol = "sacn"
+listen = "127.0.0.1:{sacn}"
+source = "127.0.0.1"
+universes = "1-4"
+datagrams_per_frame = 4
+
+[[factor]]
+name = "drain"
+levels = ["idle", "raw"]
+baseline = "idle"
+role = "treatment"
+
+[[factor]]
+name = "preview"
+levels = ["{preview}"]
+baseline = "{preview}"
+role = "fixed"
+
+[design]
+blocks = {blocks}
+seed = 42
+
+[timing]
+warmup = "1s"
+settle = "1s"
+measure = "{measure}"
+guard = "50ms"
+arm_deadline = "60s"
+
+[drain]
+url = "/v1/ring/raw"
+offsets = ["300ms"]
+jitter = "200ms"
+tail = "100ms"
+timeout = "1500ms"
+expect_bytes = {RING_OCTETS}
+
+[[toggle]]
+factor = "preview"
+set = {{ http = "POST", path = "/v1/preview?fps={{level}}", words = {{ on = "30", off = "0" }} }}
+verify = {{ http = "GET", path = "/v1/status", pointer = "/preview_streaming", equals = {{ on = true, off = false }} }}
+effect = {{ preview_payloads = {{ on = "advances", off = "still" }}, within = "2s", at_least_per_s = 5 }}
+restore = "original"
+timeout = "3s"
+retries = 1
+
+[[gate]]
+id = "lost"
+class = "gate"
+metric = "wire.lost"
+kind = "zero"
+min_trials = 100
+on_fail = "look at the losses"
+
+[[gate]]
+id = "p95"
+class = "diagnostic"
+metric = "frame.p95"
+kind = "non-inferiority"
+margin = "0.50ms"
+min_frames = 10
+
+[validity]
+fps_tolerance = "60%"
+min_hold = "100ms"
+
+[evidence]
+dir = "evidence"
+pcap = "none"
+min_free = "1MiB"
+"#,
+            web = self.web.0,
+            big = self.ports[0],
+            sacn = self.ports[1],
+        );
+        let path = self.folder.path().join("plan.toml");
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    fn matrix(&self, arguments: &[&str]) -> Matrix {
+        Matrix::start(self.folder.path(), arguments)
+    }
+
+    /// Runs a verb to its end.
+    fn outcome(&self, arguments: &[&str]) -> (i32, String, String) {
+        self.matrix(arguments).ended()
+    }
+
+    /// The only bundle.
+    fn bundle(&self) -> PathBuf {
+        let list = fs::read_dir(self.folder.path().join("evidence")).unwrap();
+        let mut found: Vec<PathBuf> =
+            list.map(|entry| entry.unwrap().path()).filter(|p| p.is_dir()).collect();
+        found.sort();
+        found.first().unwrap().clone()
+    }
+
+    fn preview(&self) -> Value {
+        self.web.status()["preview_streaming"].clone()
+    }
+}
+
+/// A bench as a process.
+struct Matrix {
+    child: Child,
+    talk: BufReader<ChildStderr>,
+    said: String,
+}
+
+impl Matrix {
+    fn start(folder: &Path, arguments: &[&str]) -> Matrix {
+        let mut command = Command::new(binary());
+        command.current_dir(folder).env_clear().env("HOME", folder).env("TMPDIR", folder);
+        command.env("DEVICE_TOKEN", TOKEN).arg("matrix").args(arguments);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let talk = BufReader::new(child.stderr.take().unwrap());
+        Matrix { child, talk, said: String::new() }
+    }
+
+    /// Waits for a line of its talk; `false` when it ended before.
+    fn until(&mut self, so: impl Fn(&str) -> bool) -> bool {
+        loop {
+            let mut line = String::new();
+            if self.talk.read_line(&mut line).unwrap() == 0 {
+                return false;
+            }
+            self.said.push_str(&line);
+            if so(&line) {
+                return true;
+            }
+        }
+    }
+
+    fn signal(&self, name: &str) {
+        let status = Command::new("kill").args([name, &self.child.id().to_string()]).status().unwrap();
+        assert!(status.success());
+    }
+
+    /// Exit code (of a signal: negative), standard output and everything said.
+    fn ended(mut self) -> (i32, String, String) {
+        let mut out = String::new();
+        let talk = &mut self.talk;
+        let mut stdout = self.child.stdout.take().unwrap();
+        let said = std::thread::scope(|scope| {
+            let rest = scope.spawn(move || {
+                let mut rest = String::new();
+                talk.read_to_string(&mut rest).unwrap();
+                rest
+            });
+            stdout.read_to_string(&mut out).unwrap();
+            rest.join().unwrap()
+        });
+        self.said.push_str(&said);
+        let code = self.child.wait().unwrap().code().unwrap_or(-1);
+        (code, out, std::mem::take(&mut self.said))
+    }
+}
+
+impl Drop for Matrix {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn verdict(bundle: &Path) -> Value {
+    serde_json::from_slice(&fs::read(bundle.join("verdict.json")).unwrap()).unwrap()
+}
+
+/// Drops of the sockets on a port, by the kernel's own table.
+fn drops(port: u16) -> u64 {
+    let table = fs::read_to_string("/proc/net/udp").unwrap();
+    let local = format!(":{port:04X}");
+    let own = table.lines().filter(|l| l.split_whitespace().nth(1).is_some_and(|a| a.ends_with(&local)));
+    own.filter_map(|line| line.split_whitespace().next_back()?.parse::<u64>().ok()).sum()
+}
+
+#[test]
+fn a_clean_drain_matrix_ends_as_its_power_allows_and_its_bundle_verifies() {
+    let bench = Bench::new(&[]);
+    bench.plan("2s", 2, "on");
+    let (code, out, said) = bench.outcome(&["run", "plan.toml", "--format", "json"]);
+    let bundle = bench.bundle();
+    let verdict = verdict(&bundle);
+    let word = verdict["verdict"].as_str().unwrap();
+    assert!(matches!((code, word), (0, "pass") | (3, "inconclusive")), "{code} {word}: {said}{out}");
+    assert_eq!(serde_json::from_str::<Value>(&out).unwrap(), verdict, "the report is that of the bundle");
+    assert_eq!(
+        (&verdict["pre_registered"], &verdict["attribution"]["counted"]["lost"]),
+        (&false.into(), &0.into())
+    );
+    assert_eq!(bench.preview(), false, "put back");
+    let counted: Vec<&Value> =
+        verdict["arms"].as_array().unwrap().iter().filter(|arm| arm["counted"] == true).collect();
+    assert_eq!(counted.len(), 4);
+    for arm in counted {
+        let folder = bundle.join("arms").join(arm["name"].as_str().unwrap());
+        assert_eq!(fs::metadata(folder.join("ring.raw")).unwrap().len(), RING_OCTETS);
+        let kept: Value = serde_json::from_slice(&fs::read(folder.join("arm.json")).unwrap()).unwrap();
+        let m = &kept["measured"];
+        let inside = |at: &Value| {
+            let (from, to) = (&m["window"]["start_ns"], &m["window"]["end_ns"]);
+            (from.as_i64().unwrap()..to.as_i64().unwrap()).contains(&at.as_i64().unwrap())
+        };
+        for (at, per_frame) in [(0, 6), (1, 4)] {
+            let stream = &m["streams"][at];
+            let (datagrams, frames) =
+                (stream["datagrams"].as_u64().unwrap(), stream["frames"].as_u64().unwrap());
+            assert!(frames > 30 && datagrams.abs_diff(frames * per_frame) <= per_frame, "{stream}");
+            assert!(inside(&stream["first_ns"]) && inside(&stream["last_ns"]), "{stream}");
+            let shown: u64 =
+                stream["payload"].as_object().unwrap().values().map(|n| n.as_u64().unwrap()).sum();
+            assert!(shown + 2 >= frames, "every whole frame has a digest: {shown} of {frames}");
+        }
+        assert!(m["frames"].as_array().unwrap().len() > 30 && m["ring"] == true, "{kept}");
+        let real = arm["treatment"] == "raw";
+        assert_eq!(m["drains"][0]["real"], real);
+        if real {
+            assert_eq!(m["drains"][0]["bytes"], RING_OCTETS);
+        }
+    }
+    let name = bundle.to_str().unwrap();
+    let (code, out, said) = bench.outcome(&["verify", name]);
+    assert_eq!(code, 0, "{out}{said}");
+    assert!(out.contains("arms measure the same again") && !out.contains("DIFFERS"), "{out}");
+    let (code, out, _) = bench.outcome(&["judge", name, "--what-if", "p95=1ns"]);
+    assert!(code != 0 && out.contains("EXPLORATORY, not the frozen plan"), "{out}");
+    let tape = bundle.join("arms").join(counted_name(&verdict)).join("wire.tape");
+    let mut octets = fs::read(&tape).unwrap();
+    let middle = octets.len() / 2;
+    octets[middle] ^= 1;
+    fs::write(&tape, octets).unwrap();
+    let (code, _, said) = bench.outcome(&["verify", name]);
+    assert!(code == 7 && said.contains("wire.tape: changed"), "{code} {said}");
+}
+
+fn counted_name(verdict: &Value) -> String {
+    let arms = verdict["arms"].as_array().unwrap();
+    arms.iter().find(|arm| arm["counted"] == true).unwrap()["name"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_hash_that_was_not_expected_sends_nothing() {
+    let bench = Bench::new(&[]);
+    bench.plan("2s", 2, "on");
+    let before = bench.web.status()["service"]["counters"]["requests"].as_u64().unwrap();
+    let (code, _, said) = bench.outcome(&["run", "plan.toml", "--expect", &"0".repeat(64)]);
+    assert!(code == 7 && said.contains("nothing was sent"), "{code} {said}");
+    let after = bench.web.status()["service"]["counters"]["requests"].as_u64().unwrap();
+    assert_eq!(after, before + 1, "only this test's own question");
+    assert!(!bench.folder.path().join("evidence").exists());
+}
+
+#[test]
+fn ctrl_c_in_a_window_puts_the_device_back_and_seals_what_is_there_as_partial() {
+    let bench = Bench::new(&[]);
+    bench.plan("20s", 2, "on");
+    let mut matrix = bench.matrix(&["run", "plan.toml"]);
+    assert!(matrix.until(|line| line.contains(" measure ")), "{}", matrix.said);
+    assert_eq!(bench.preview(), true, "the factor was set");
+    matrix.signal("-INT");
+    let (code, out, said) = matrix.ended();
+    assert_eq!(code, 5, "{said}{out}");
+    assert_eq!(bench.preview(), false);
+    let bundle = bench.bundle();
+    assert_eq!(verdict(&bundle)["verdict"], "partial");
+    let (code, out, said) = bench.outcome(&["verify", bundle.to_str().unwrap()]);
+    assert!(code == 0 && out.contains("manifest: sealed"), "{out}{said}");
+}
+
+#[test]
+fn a_toggle_that_lies_ends_the_run_as_invalid_with_the_device_as_it_was() {
+    let bench = Bench::new(&["--fault", "lying-toggle"]);
+    bench.plan("2s", 2, "on");
+    let (code, out, said) = bench.outcome(&["run", "plan.toml"]);
+    assert_eq!(code, 4, "{said}{out}");
+    assert!(out.contains("INVALID") || said.contains("INVALID"), "{said}{out}");
+    assert_eq!(bench.web.status()["engine"]["preview"], 0);
+    let (code, out, said) = bench.outcome(&["verify", bench.bundle().to_str().unwrap()]);
+    assert_eq!(code, 0, "{out}{said}");
+}
+
+#[test]
+fn what_a_killed_run_left_is_restored_by_hand_and_the_run_goes_on() {
+    let bench = Bench::new(&[]);
+    bench.plan("2s", 2, "on");
+    let mut matrix = bench.matrix(&["run", "plan.toml"]);
+    assert!(
+        matrix.until(|line| line.contains("arm 2 of 4") && line.contains(" measure ")),
+        "{}",
+        matrix.said
+    );
+    matrix.signal("-KILL");
+    assert_eq!(matrix.ended().0, -1);
+    assert_eq!(bench.preview(), true, "nobody put it back");
+    let bundle = bench.bundle();
+    let name = bundle.to_str().unwrap().to_owned();
+    let (code, out, said) = bench.outcome(&["run", "plan.toml", "-o", "evidence"]);
+    assert!(code != 0 && said.contains("matrix restore"), "{code} {said}{out}");
+    let (code, _, said) = bench.outcome(&["restore", &name]);
+    assert!(code == 0 && said.contains("preview stands at off again"), "{code} {said}");
+    assert_eq!(bench.preview(), false);
+    let (code, _, said) = bench.outcome(&["restore", &name]);
+    assert!(code == 0 && said.contains("nothing to put back"), "{code} {said}");
+    let (code, out, said) = bench.outcome(&["resume", &name]);
+    assert!(matches!(code, 0 | 3), "{code} {said}{out}");
+    assert_eq!(bench.preview(), false);
+    let verdict = verdict(&bundle);
+    assert_eq!((&verdict["resumes"], &verdict["blocks_complete"]), (&1.into(), &2.into()));
+    let (code, out, said) = bench.outcome(&["verify", &name]);
+    assert_eq!(code, 0, "{out}{said}");
+}
+
+/// The founding case of the field: the bench loses datagrams while it downloads, and the device looks guilty.
+#[test]
+fn an_observer_that_stands_still_during_raw_drains_is_invalid_and_never_a_fail() {
+    let bench = Bench::new(&[]);
+    bench.plan("2s", 2, "off");
+    let mut matrix = bench.matrix(&["run", "plan.toml"]);
+    let mut stopped = 0;
+    while matrix.until(|line| line.contains(" raw  measure ")) {
+        let before = drops(bench.ports[1]);
+        matrix.signal("-STOP");
+        let begun = Instant::now();
+        while drops(bench.ports[1]) <= before {
+            assert!(begun.elapsed() < GENEROUS, "the socket holds everything");
+        }
+        matrix.signal("-CONT");
+        stopped += 1;
+    }
+    let (code, out, said) = matrix.ended();
+    assert_eq!(code, 4, "stopped {stopped} times: {said}{out}");
+    let verdict = verdict(&bench.bundle());
+    assert_eq!(verdict["verdict"], "invalid");
+    assert_eq!(verdict["gates"][0]["verdict"].as_str().filter(|word| *word == "fail"), None, "{verdict}");
+    let arms = verdict["arms"].as_array().unwrap();
+    let raw: Vec<&Value> = arms.iter().filter(|arm| arm["treatment"] == "raw").collect();
+    assert!(raw.len() >= 2 && raw.iter().all(|arm| arm["state"] == "invalid"), "{arms:?}");
+    for arm in raw {
+        let reasons = arm["reasons"].to_string();
+        assert!(reasons.contains("observer_lost"), "{reasons}");
+    }
+    let (lost, own) =
+        (&verdict["attribution"]["not_counted"]["lost"], &verdict["attribution"]["not_counted"]["observer"]);
+    assert!(lost.as_u64() > Some(0) && lost == own, "every missing datagram is the bench's: {lost} {own}");
+    drop(bench.device);
+}

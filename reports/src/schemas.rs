@@ -1,0 +1,53 @@
+//! The shipped JSON Schemas, as text: what every record on standard output or beside a file looks like. Validates nothing.
+
+/// The JSON Schema of [`Summary`](crate::Summary) as JSON (`wireproof.summary/1`, draft 2020-12).
+pub const SUMMARY_SCHEMA: &str = include_str!("../schemas/summary.schema.json");
+
+/// The JSON Schema of [`Bench`](crate::Bench) as JSON (`wireproof.bench/1`, draft 2020-12).
+pub const BENCH_SCHEMA: &str = include_str!("../schemas/bench.schema.json");
+
+/// The JSON Schema of `ring verify` as JSON (`wireproof.ring/1`, draft 2020-12).
+pub const RING_SCHEMA: &str = include_str!("../schemas/ring.schema.json");
+
+/// The JSON Schema of `ring summary` as JSON (`wireproof.ring-summary/1`, draft 2020-12).
+pub const RING_SUMMARY_SCHEMA: &str = include_str!("../schemas/ring-summary.schema.json");
+
+/// The JSON Schema of `ring frames` as JSON (`wireproof.ring-frames/1`, draft 2020-12).
+pub const RING_FRAMES_SCHEMA: &str = include_str!("../schemas/ring-frames.schema.json");
+
+/// The JSON Schema of `ring causes` as JSON (`wireproof.ring-causes/1`, draft 2020-12).
+pub const RING_CAUSES_SCHEMA: &str = include_str!("../schemas/ring-causes.schema.json");
+
+/// The JSON Schema of [`RecorderBench`](crate::RecorderBench) as JSON (`wireproof.bench-recorder/1`, draft 2020-12).
+pub const BENCH_RECORDER_SCHEMA: &str = include_str!("../schemas/bench-recorder.schema.json");
+
+/// The JSON Schema of the manifest of `ring fetch` as JSON (`wireproof.fetch/1`, draft 2020-12).
+pub const FETCH_SCHEMA: &str = include_str!("../schemas/fetch.schema.json");
+
+/// The JSON Schema of the manifest of `ring convert` as JSON (`wireproof.conversion/1`, draft 2020-12).
+pub const CONVERSION_SCHEMA: &str = include_str!("../schemas/conversion.schema.json");
+
+/// The JSON Schema of the record of `send` as JSON (`wireproof.send/1`, draft 2020-12).
+pub const SEND_SCHEMA: &str = include_str!("../schemas/send.schema.json");
+
+/// The JSON Schema of the record of `replay` as JSON (`wireproof.replay/1`, draft 2020-12).
+pub const REPLAY_SCHEMA: &str = include_str!("../schemas/replay.schema.json");
+
+/// The JSON Schema of what `send` did on purpose as JSON (`wireproof.truth/1`, draft 2020-12).
+pub const TRUTH_SCHEMA: &str = include_str!("../schemas/truth.schema.json");
+
+/// The JSON Schema of a line of a device's truth file as JSON (`wireproof.deed/1`, draft 2020-12).
+pub const DEED_SCHEMA: &str = include_str!("../schemas/deed.schema.json");
+
+/// The JSON Schema of the record of `doctor` as JSON (`wireproof.doctor/1`, draft 2020-12).
+pub const DOCTOR_SCHEMA: &str = include_str!("../schemas/doctor.schema.json");
+
+/// The JSON Schema of a device's status, of its engine or its web service, as JSON (`wireproof.device-status/1`, draft 2020-12).
+pub const DEVICE_STATUS_SCHEMA: &str = include_str!("../schemas/device-status.schema.json");
+
+/// The JSON Schema of a matrix verdict as JSON (`wireproof.verdict/1`, draft 2020-12).
+pub const VERDICT_SCHEMA: &str = include_str!("../schemas/verdict.schema.json");
+
+/// The JSON Schema of [`CalibrationReport`](crate::matrix::calibrate::CalibrationReport) as JSON
+/// (`wireproof.calibration/1`, draft 2020-12).
+pub const CALIBRATION_SCHEMA: &str = include_str!("../schemas/calibration.schema.json");
