@@ -57,6 +57,12 @@ const ROWS: &[Row<'_>] = &[
         "pairs-no-bound",
         "gate p95",
     ),
+    (
+        &[("blocks = 10", "blocks = 5\nlooks = [4, 5]"), ("min_pairs = 6", "min_pairs = 4")],
+        Severity::Error,
+        "pairs-no-bound",
+        "gate p95",
+    ),
     (&[("min_pairs = 6", "min_pairs = 5")], Severity::Warning, "pairs-few", "gate p95"),
     (
         &[

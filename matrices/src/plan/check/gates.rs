@@ -194,10 +194,10 @@ impl One<'_> {
         }
     }
 
-    /// The error it may make: in a ladder no more than an equal share of each step.
+    /// The error it may make at one look: in a ladder no more than an equal share of each step.
     fn alpha_ppm(&self) -> u64 {
         let share = self.plan.ladder.as_ref().map(|ladder| ladder.alpha_ppm / self.steps());
-        share.unwrap_or(u64::MAX).min(self.gate.alpha_ppm)
+        share.unwrap_or(u64::MAX).min(crate::gate::alpha_ppm(self.gate, &self.plan.design))
     }
 
     /// Steps of a ladder, each of which is judged by itself; 1 without.
