@@ -3,6 +3,7 @@
 use super::super::metric::{Metric, metric};
 use super::super::{Class, Gate, Kind, Motion, Plan, Word};
 use super::{Remarks, arms, compared, compares, expected_frames, seen};
+use crate::gate::decides_on_frames;
 use crate::units::ratio_text;
 
 /// Fewest pairs that are advised.
@@ -172,8 +173,8 @@ impl One<'_> {
 
     fn frames(&self, remarks: &mut Remarks) {
         let (frames, gate) = (expected_frames(self.plan), self.gate);
-        let counted = self.measured.ring || self.gate.metric.starts_with("wire.jitter");
-        if !counted {
+        // An arm is asked for frames only by gates that decide on them.
+        if !decides_on_frames(gate) {
             return;
         }
         if u64::from(gate.min_frames) > frames {
@@ -184,7 +185,7 @@ impl One<'_> {
             );
             remarks.error("frames-few", &self.table, text);
         }
-        let tail = self.measured.percentile == Some(9900) && self.decides() && compares(gate.kind);
+        let tail = self.measured.percentile == Some(9900) && compares(gate.kind);
         if tail && frames < FEW_FRAMES {
             let text = format!(
                 "{frames} frames are few for a p99: with 299 its gate passes a device without effect only 74-88 % of \
