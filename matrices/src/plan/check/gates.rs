@@ -131,6 +131,11 @@ impl One<'_> {
         if !self.measured.ring {
             return;
         }
+        if self.plan.drain.is_none() {
+            let text = "is read from the ring that is collected after each window, and nothing says where that is: add \
+                 [drain] url = \"/v1/ring/raw\"";
+            self.heavy("ring-path-missing", text.to_owned(), remarks);
+        }
         for (factor, level) in ring_off(self.plan) {
             if seen(self.plan, self.gate, factor).contains(&level) {
                 let text = format!(
