@@ -40,6 +40,7 @@ const PROFILER_VARIED: (&str, &str) = (
     "name     = \"profiler\"\nlevels   = [\"on\"]\nrole     = \"fixed\"",
     "name = \"profiler\"\nlevels = [\"off\", \"on\"]\nrole = \"treatment\"",
 );
+const NO_OFFSETS: (&str, &str) = ("offsets      = [\"1s\", \"4s\", \"7s\", \"10s\", \"13s\"]", "");
 const FEWER_BLOCKS: (&str, &str) = ("blocks = 10", "blocks = 3");
 const NO_JITTER: (&str, &str) = ("jitter       = \"800ms\"", "jitter = \"0s\"");
 const ONE_DRAIN: (&str, &str) = ("[\"1s\", \"4s\", \"7s\", \"10s\", \"13s\"]", "[\"1s\"]");
@@ -57,6 +58,13 @@ const ROWS: &[Row<'_>] = &[
         "pairs-no-bound",
         "gate p95",
     ),
+    (
+        &[("blocks = 10", "blocks = 5\nlooks = [4, 5]"), ("min_pairs = 6", "min_pairs = 4")],
+        Severity::Error,
+        "pairs-no-bound",
+        "gate p95",
+    ),
+    (&[NO_OFFSETS], Severity::Error, "drain-missing", "drain"),
     (&[("min_pairs = 6", "min_pairs = 5")], Severity::Warning, "pairs-few", "gate p95"),
     (
         &[
@@ -357,6 +365,16 @@ fn each_step_of_a_ladder_has_its_share_of_the_error() {
     assert_eq!(codes(&found, Severity::Error), ["pairs-no-bound"], "{:?}", found.remarks);
     let unreachable = text.replace("min_trials = 30000", "min_trials = 130000");
     assert_eq!(codes(&checked(&unreachable), Severity::Error), ["trials-unreachable"], "129,600 a step");
+}
+
+#[test]
+fn a_gate_on_the_ring_needs_to_know_where_the_ring_is() {
+    let text = Template::find("preview").unwrap().text;
+    let (before, rest) = text.split_once("[drain]").unwrap();
+    let without = format!("{before}{}", &rest[rest.find("\n[").unwrap()..]);
+    let found = checked(&without);
+    assert_eq!(codes(&found, Severity::Error), ["ring-path-missing"; 3], "{:?}", found.remarks);
+    assert_eq!(codes(&found, Severity::Warning), ["ring-path-missing"; 2], "{:?}", found.remarks);
 }
 
 #[test]

@@ -25,7 +25,7 @@ pub struct Plan {
     pub design: Design,
     /// Lengths of the parts of an arm.
     pub timing: Timing,
-    /// Downloads inside the window; `None` without a `drain` factor.
+    /// Where the ring is, and downloads inside the window; `None` without a `drain` factor and without a gate on the ring.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub drain: Option<DrainPlan>,
     /// How factors are set.
@@ -168,7 +168,7 @@ pub struct DrainPlan {
     /// Levels that download something else: level to path (such as the on-device conversion).
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub paths: BTreeMap<String, String>,
-    /// Planned starts from the beginning of the window.
+    /// Planned starts from the beginning of the window; empty where rings are only collected after it.
     pub offsets_ns: Vec<u64>,
     /// Most that a start is moved by, in whole us.
     pub jitter_ns: u64,

@@ -56,7 +56,6 @@ pub(super) enum Verb {
     /// Verify, summarise and account for flight-recorder rings
     Ring(super::ring::RingArgs),
     /// Run seeded A/B matrices against a device, keep their evidence, judge it
-    /// Seeded A/B matrices: plans, their order, their freezing
     Matrix(super::matrix::MatrixArgs),
     /// Hand out a recorder ring over HTTP, well or badly; started by the simulated device
     #[command(hide = true)]

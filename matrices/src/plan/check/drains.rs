@@ -27,10 +27,17 @@ pub(super) fn check(plan: &Plan, remarks: &mut Remarks) {
     let factor = plan.factor.iter().find(|factor| factor.name == "drain");
     match (factor, &plan.drain) {
         (None, None) => {}
+        (None, Some(drain)) if drain.offsets_ns.is_empty() => {}
         (None, Some(_)) => {
-            let text =
-                "no factor is named drain, so nothing is ever downloaded: add one, or leave [drain] out";
+            let text = "no factor is named drain, so nothing is downloaded within windows: add one, or leave offsets out";
             remarks.error("drain-unused", "drain", text);
+        }
+        (Some(factor), Some(drain)) if factor.levels.len() > 1 && drain.offsets_ns.is_empty() => {
+            remarks.error(
+                "drain-missing",
+                "drain",
+                "the factor drain needs offsets: when downloads start in a window",
+            );
         }
         (Some(factor), None) if factor.levels.len() > 1 => {
             remarks.error(

@@ -3,6 +3,7 @@
 use super::super::metric::{Metric, metric};
 use super::super::{Class, Gate, Kind, Motion, Plan, Word};
 use super::{Remarks, arms, compared, compares, expected_frames, seen};
+use crate::gate::decides_on_frames;
 use crate::units::ratio_text;
 
 /// Fewest pairs that are advised.
@@ -130,6 +131,11 @@ impl One<'_> {
         if !self.measured.ring {
             return;
         }
+        if self.plan.drain.is_none() {
+            let text = "is read from the ring that is collected after each window, and nothing says where that is: add \
+                 [drain] url = \"/v1/ring/raw\"";
+            self.heavy("ring-path-missing", text.to_owned(), remarks);
+        }
         for (factor, level) in ring_off(self.plan) {
             if seen(self.plan, self.gate, factor).contains(&level) {
                 let text = format!(
@@ -172,8 +178,8 @@ impl One<'_> {
 
     fn frames(&self, remarks: &mut Remarks) {
         let (frames, gate) = (expected_frames(self.plan), self.gate);
-        let counted = self.measured.ring || self.gate.metric.starts_with("wire.jitter");
-        if !counted {
+        // An arm is asked for frames only by gates that decide on them.
+        if !decides_on_frames(gate) {
             return;
         }
         if u64::from(gate.min_frames) > frames {
@@ -184,7 +190,7 @@ impl One<'_> {
             );
             remarks.error("frames-few", &self.table, text);
         }
-        let tail = self.measured.percentile == Some(9900) && self.decides() && compares(gate.kind);
+        let tail = self.measured.percentile == Some(9900) && compares(gate.kind);
         if tail && frames < FEW_FRAMES {
             let text = format!(
                 "{frames} frames are few for a p99: with 299 its gate passes a device without effect only 74-88 % of \
@@ -194,10 +200,10 @@ impl One<'_> {
         }
     }
 
-    /// The error it may make: in a ladder no more than an equal share of each step.
+    /// The error it may make at one look: in a ladder no more than an equal share of each step.
     fn alpha_ppm(&self) -> u64 {
         let share = self.plan.ladder.as_ref().map(|ladder| ladder.alpha_ppm / self.steps());
-        share.unwrap_or(u64::MAX).min(self.gate.alpha_ppm)
+        share.unwrap_or(u64::MAX).min(crate::gate::alpha_ppm(self.gate, &self.plan.design))
     }
 
     /// Steps of a ladder, each of which is judged by itself; 1 without.

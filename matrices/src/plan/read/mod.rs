@@ -178,7 +178,7 @@ fn drain(table: &Table<'_>) -> Result<DrainPlan, PlanError> {
     Ok(DrainPlan {
         url: table.need("url", table.text("url")?)?,
         paths: table.text_map("paths")?,
-        offsets_ns: table.need("offsets", table.durations("offsets")?)?,
+        offsets_ns: table.durations("offsets")?.unwrap_or_default(),
         jitter_ns: table.duration("jitter")?.unwrap_or(0),
         tail_ns: table.duration("tail")?.unwrap_or(100 * MS),
         timeout_ns: table.duration("timeout")?.unwrap_or(5 * SECOND),
