@@ -254,7 +254,8 @@ impl Bench {
             _ => None,
         });
         let seen = age_ns >= 2_000 * MS;
-        Settling { rate_off_ppm: seen.then_some(off.unwrap_or(20)), gaps: 0, generation: self.generation }
+        let gaps = u64::from(self.has(&Fault::SettlesWithGaps));
+        Settling { rate_off_ppm: seen.then_some(off.unwrap_or(20)), gaps, generation: self.generation }
     }
 
     fn clock(&mut self) -> ClockSample {
