@@ -57,9 +57,7 @@ impl Bench {
                 Ok(Answer::Done)
             }
             Command::OpenWindow => self.open_window(now),
-            Command::StartDrain { index, kind, timeout_ns } => {
-                self.start_drain(now, index, &kind, timeout_ns)
-            }
+            Command::StartDrain { index, timeout_ns, .. } => self.start_drain(now, index, timeout_ns),
             Command::CloseWindow => {
                 self.close_window(now);
                 Ok(Answer::Done)
@@ -254,7 +252,8 @@ impl Bench {
             _ => None,
         });
         let seen = age_ns >= 2_000 * MS;
-        Settling { rate_off_ppm: seen.then_some(off.unwrap_or(20)), gaps: 0, generation: self.generation }
+        let gaps = u64::from(self.has(&Fault::SettlesWithGaps));
+        Settling { rate_off_ppm: seen.then_some(off.unwrap_or(20)), gaps, generation: self.generation }
     }
 
     fn clock(&mut self) -> ClockSample {
