@@ -384,6 +384,9 @@ fn row_30_a_full_disk_stops_measuring_puts_the_device_back_first_and_seals_what_
         assert_eq!(run.bench.arms.len(), 1, "{fault:?}");
         let failed = failed_at(&run).expect("it failed");
         let restored = *run.commands(|command| is_set(command, "off")).last().expect("put back");
+        let tried = run.commands(|command| matches!(command, Command::Journal(_)));
+        let tried = tried.into_iter().filter(|at| *at > failed).count();
+        assert!(fault != Fault::JournalFails || tried == 1, "a broken journal is tried once more: {tried}");
         let between: Vec<&Command> = run.bench.trace[failed + 1..restored].iter().map(|(_, c)| c).collect();
         let device_first = |command: &&Command| {
             matches!(
