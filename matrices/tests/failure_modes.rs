@@ -129,6 +129,9 @@ fn row_05_a_restarted_device_makes_the_arm_invalid_warms_up_again_and_the_second
     let once = spoils(&short(2), 2, Fault::Restarts, "device_restarted");
     assert_eq!(once.commands(|command| matches!(command, Command::StartWarmup)).len(), 2);
     assert_eq!(once.commands(|command| is_set(command, "on")).len(), 2, "fixed factors are set again");
+    let preview =
+        |command: &Command| matches!(command, Command::SetToggle { factor, .. } if factor == "preview");
+    assert_eq!(once.commands(preview).len(), 3, "and those of the stratum; the third puts it back");
 
     let twice = run(&short(2), &[(2..=2, Fault::Restarts), (4..=4, Fault::Restarts)]);
     assert_eq!((twice.outcome(), twice.exit.code), (Outcome::Invalid, Some(4)));
@@ -294,6 +297,8 @@ fn row_23_a_changed_frame_rate_is_not_settled_or_spoils_the_arm_and_in_every_tre
     let dropped = off.commands(|command| matches!(command, Command::DropArm { .. }))[0];
     let waited = off.bench.trace[dropped].0.since(off.bench.trace[began].0);
     assert!((58 * SECOND..=60 * SECOND).contains(&waited), "until the deadline of the arm: {waited} ns");
+    let gaps = spoils(&plan, 1, Fault::SettlesWithGaps, "not_settled");
+    assert!(gaps.attempt(1).notes.iter().any(|note| note.contains("sequence gaps")));
     spoils(&plan, 1, Fault::RateChanges(6_000), "fps_changed");
     assert_eq!(run(&plan, &[(1..=1, Fault::RateChanges(4_000))]).reasons(1), Vec::<String>::new());
 

@@ -15,7 +15,7 @@ use wireproof_matrices::resume::Progress;
 use wireproof_matrices::runner::io::{
     Answer, Command, Exit, Failure, Fault as Broken, Input, Outcome, Ticket,
 };
-use wireproof_matrices::runner::{Runner, Schedule, State};
+use wireproof_matrices::runner::{Left, Runner, Schedule, State};
 use wireproof_matrices::simulated::{Bench, Fault};
 use wireproof_protocols::Timestamp;
 
@@ -209,6 +209,8 @@ fn a_signal_at_any_moment_ends_restored_and_begins_nothing_more() {
                 if signals < 3 { run.is_restored() } else { run.is_restored() || told },
                 "{signals} at {ms} ms"
             );
+            let fits = Progress::of(&start(&plan).schedule, &entries(&run.bench.journal));
+            assert!(fits.is_ok(), "{signals} at {ms} ms: {fits:?}");
             let complete = run.outcome() == Outcome::Complete;
             assert_eq!(complete, run.exit.code.is_none(), "{signals} at {ms} ms: {:?}", run.exit);
             let after = run.bench.trace.iter().filter(|(when, _)| *when >= at.plus(5 * MS)).map(|(_, c)| c);
@@ -221,6 +223,28 @@ fn a_signal_at_any_moment_ends_restored_and_begins_nothing_more() {
             assert_eq!(after.clone().find(forbidden), None, "{signals} at {ms} ms");
         }
     }
+}
+
+#[test]
+fn a_run_can_be_resumed_after_the_device_restarted_inside_it_and_was_met_again() {
+    let plan = short(2);
+    let faults = [(1..=1, Fault::Restarts)];
+    let whole = run(&plan, &faults);
+    let met = |record: &&Record| matches!(record, Record::Env { .. });
+    assert_eq!(whole.bench.journal.iter().filter(met).count(), 2);
+    let schedule = start(&plan).schedule;
+    let left = Left::of(&schedule, &entries(&whole.bench.journal)).expect("it fits");
+    assert_eq!((left.device.boot_id.as_str(), left.restarts), ("boot-2", 1));
+    assert_eq!((left.arms, left.originals), (vec![], BTreeMap::new()));
+}
+
+#[test]
+fn settling_needs_reports_that_are_fresh() {
+    let mut plan = short(1);
+    plan.timing.settle_ns = 6_000_000_000;
+    let run = run(&plan, &[(1..=1, Fault::ReportsEnd)]);
+    assert_eq!(run.reasons(1), ["not_settled"]);
+    assert!(run.noted(1, "not_settled"), "{:?}", run.attempt(1).notes);
 }
 
 /// Hands one output over or lets time pass to the next event; `spoil` may replace an answer by its number. `None` at the
@@ -360,6 +384,8 @@ proptest! {
         let loud = exit.code == Some(4) && exit.lines.iter().any(|line| line.contains("wireproof matrix restore evidence/x"));
         prop_assert!(exit.ending.restored || loud, "{exit:?}");
         prop_assert!(bench.levels == before || loud, "{exit:?} {:?}", bench.levels);
+        let fits = Progress::of(&start(&short(1)).schedule, &entries(&bench.journal));
+        prop_assert!(fits.is_ok(), "{fits:?}");
         if exit.code.is_none() {
             let intact = exit.ending.restored && bench.is_sealed() && exit.ending.outcome == Outcome::Complete;
             prop_assert!(intact, "{exit:?}");

@@ -107,6 +107,7 @@ impl Runner {
     fn done(&mut self, ticket: Ticket, result: Result<Answer, Failure>) {
         let Some(open) = self.open.take_if(|open| open.ticket == ticket) else { return };
         self.out.retain(|output| output.ticket != ticket);
+        self.remember(&open.command, &result);
         let Some(step) = open.step else {
             return self.unheard(&open.command, &result);
         };
@@ -122,6 +123,13 @@ impl Runner {
             return;
         }
         self.follow(step, Some(result));
+    }
+
+    /// The start of an arm is in the journal, whoever waited for it.
+    fn remember(&mut self, command: &Command, result: &Result<Answer, Failure>) {
+        if let (Command::Journal(record), Ok(_), Some(arm)) = (command, result, &mut self.arm) {
+            arm.told |= matches!(&**record, Record::ArmStart { .. });
+        }
     }
 
     fn may_ask_again(&self, command: &Command, tries: usize) -> bool {

@@ -102,7 +102,7 @@ impl Runner {
 
     fn finish(&mut self) {
         self.steps.push_back(Step::Flush);
-        if let Some(arm) = &self.arm {
+        if let Some(arm) = self.arm.as_ref().filter(|arm| arm.told) {
             let (arm, state) = (arm.order.place.clone(), ArmEnd::Interrupted);
             let record = Record::ArmEnd { arm, state, reasons: Vec::new(), files: BTreeMap::new() };
             self.steps.push_back(Step::Say(Box::new(record)));
@@ -152,6 +152,7 @@ impl Runner {
     /// The third signal.
     fn leave_at_once(&mut self) {
         self.forget(true);
+        self.worsen(Outcome::Partial, "left at once by a third signal".to_owned());
         for (factor, _) in self.touched.clone() {
             self.give_up(&factor, "left at once");
         }

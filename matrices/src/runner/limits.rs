@@ -1,7 +1,6 @@
 //! How long commands may take, and what is tried again.
 
 use super::io::Command;
-use std::time::Duration;
 
 /// Time over its limit after which a command counts as lost, ns.
 pub(super) const GRACE_NS: i64 = 1_000_000_000;
@@ -16,18 +15,16 @@ pub(super) const BACKOFF_NS: [i64; 3] = [200_000_000, 500_000_000, 1_000_000_000
 
 /// Longest that a command may take, ns; toggles have their own.
 pub(super) fn limit_ns(command: &Command) -> u64 {
-    let seconds = match command {
+    let seconds: u64 = match command {
         Command::Preflight => 120,
         Command::Journal(_) | Command::SampleClock | Command::Rejoin | Command::StartArm(_) => 10,
         Command::Measure(_) | Command::KeepArm(_) => 60,
         Command::Seal(_) => 600,
+        // Inside a window nothing may hold it up.
+        Command::OpenWindow | Command::StartDrain { .. } | Command::CloseWindow => 1,
         _ => 5,
     };
-    nanos(Duration::from_secs(seconds))
-}
-
-fn nanos(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+    seconds * 1_000_000_000
 }
 
 /// True for commands that only ask the device something, or may be given to it twice.

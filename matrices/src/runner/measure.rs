@@ -51,7 +51,9 @@ impl Runner {
     fn arm_status_read(&mut self, index: usize, status: Status) -> Move {
         let restarted = self.has_restarted(&status);
         let boot = status.boot.clone();
-        self.device.get_or_insert_with(|| status.clone());
+        if self.device.is_none() {
+            self.meet(&status);
+        }
         if let Some(arm) = &mut self.arm {
             arm.status[index] = Some(status);
         }
@@ -333,10 +335,18 @@ impl Runner {
 
     /// Adds a finding to the arm, or to the run between arms.
     pub(super) fn noted(&mut self, code: &str, text: &str) {
-        if let Some(arm) = &mut self.arm
-            && arm.notes.len() < NOTES
-        {
-            arm.notes.push(format!("{code}: {text}"));
+        match &mut self.arm {
+            Some(arm) if arm.notes.len() < NOTES => arm.notes.push(format!("{code}: {text}")),
+            None if self.leaving.is_none() && self.steps.len() < NOTES => {
+                let (severity, code, text) = ("info".to_owned(), code.to_owned(), text.to_owned());
+                self.steps.push_front(Step::Say(Box::new(Record::Finding {
+                    severity,
+                    arm: None,
+                    code,
+                    text,
+                })));
+            }
+            _ => {}
         }
     }
 

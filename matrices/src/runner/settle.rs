@@ -14,6 +14,8 @@ use wireproof_protocols::Timestamp;
 /// Seconds of warm-up that are looked at (row 27).
 const SECONDS: usize = 20;
 
+/// Age from which a report says nothing any more, ns.
+const STALE_NS: i64 = 1_000_000_000;
 /// A chance below one in a hundred is a trend (row 27).
 const TREND: f64 = 0.01;
 
@@ -142,7 +144,8 @@ impl Runner {
         let deadline = arm.began.plus(signed(self.plan.timing.arm_deadline_ns));
         let earliest = arm.set.plus(signed(self.plan.timing.settle_ns));
         let generation = arm.status[0].as_ref().map_or(0, |status| status.generation);
-        let state = settle.last.map(|(_, seen)| self.unsettled(&seen, generation));
+        let fresh = settle.last.filter(|(at, _)| self.now.since(*at) < STALE_NS);
+        let state = fresh.map(|(_, seen)| self.unsettled(&seen, generation));
         match state {
             Some(Some(Unsettled::Restarted)) => return self.restarted_in_arm("while settling"),
             Some(None) if self.now >= earliest => return Move::Next,

@@ -172,18 +172,23 @@ impl Runner {
         match answer {
             None => Move::Ask(Command::ReadStatus, limit_ns(&Command::ReadStatus), Step::FirstStatus),
             Some(Ok(Answer::Status(status))) => {
-                let id = DeviceId { build: status.build.clone(), boot_id: status.boot.clone() };
-                for reason in self.mismatches(&status).into_iter().chain(self.other_device(&id)) {
+                for reason in self.mismatches(&status).into_iter().chain(self.other_device(&id(&status))) {
                     self.stop(Outcome::Refused, reason);
                 }
-                self.device = Some(*status);
-                self.steps.push_front(Step::Say(Box::new(Record::Env { device: id })));
+                self.meet(&status);
                 Move::Next
             }
             Some(other) => {
                 self.stop(Outcome::Refused, format!("the device's status could not be read: {}", why(other)));
                 Move::Next
             }
+        }
+    }
+
+    /// Remembers who answers, and writes it down when it is the first answer, or the first after a restart.
+    pub(super) fn meet(&mut self, status: &Status) {
+        if self.device.replace(status.clone()).is_none() {
+            self.steps.push_front(Step::Say(Box::new(Record::Env { device: id(status) })));
         }
     }
 
@@ -384,11 +389,9 @@ impl Runner {
                     self.stop(Outcome::Invalid, mismatch.clone());
                 }
                 if mismatches.is_empty() && restarted {
-                    let boot = status.boot.clone();
-                    self.device = Some(*status);
-                    return self.restarted_in_arm(&format!("its boot is {boot}"));
+                    return self.restarted_in_arm(&format!("its boot is {}", status.boot));
                 }
-                self.device = Some(*status);
+                self.meet(&status);
                 self.steps.push_front(outcome(Named::Check, place.as_ref(), mismatches.is_empty(), what));
                 Move::Next
             }
@@ -409,9 +412,14 @@ fn first_steps(first: Record, toggles: &[Toggle]) -> VecDeque<Step> {
     steps
 }
 
+fn id(status: &Status) -> DeviceId {
+    DeviceId { build: status.build.clone(), boot_id: status.boot.clone() }
+}
+
 fn new_arm(order: super::io::ArmOrder, now: Timestamp) -> ArmRun {
     ArmRun {
         order,
+        told: false,
         began: now,
         set: now,
         clock: [None; 2],

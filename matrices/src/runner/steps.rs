@@ -76,6 +76,8 @@ pub(super) struct Counted {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ArmRun {
     pub order: ArmOrder,
+    /// True once its start is in the journal: only then its end may follow.
+    pub told: bool,
     pub began: Timestamp,
     /// When the last factor was verified.
     pub set: Timestamp,

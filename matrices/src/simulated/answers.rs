@@ -226,7 +226,11 @@ impl Bench {
             Reporting::Warming(began) => (Input::Warming(self.warming(now.since(began))), 1000 * MS),
             Reporting::Settling(began) => (Input::Settling(self.settled(now.since(began))), 200 * MS),
         };
-        self.schedule(now.plus(again), Event::Report(reporting));
+        let ends = self.has(&Fault::ReportsEnd)
+            && matches!(reporting, Reporting::Settling(began) if now.since(began) >= 2_000 * MS);
+        if !ends {
+            self.schedule(now.plus(again), Event::Report(reporting));
+        }
         Some(input)
     }
 
@@ -250,7 +254,8 @@ impl Bench {
             _ => None,
         });
         let seen = age_ns >= 2_000 * MS;
-        Settling { rate_off_ppm: seen.then_some(off.unwrap_or(20)), gaps: 0, generation: self.generation }
+        let gaps = u64::from(self.has(&Fault::SettlesWithGaps));
+        Settling { rate_off_ppm: seen.then_some(off.unwrap_or(20)), gaps, generation: self.generation }
     }
 
     fn clock(&mut self) -> ClockSample {

@@ -122,6 +122,10 @@ pub enum Fault {
     StreamSilent(String),
     /// Row 23: the frame rate is off by so much, ppm, while settling too.
     RateOff(i64),
+    /// Section 4: sequence gaps while settling.
+    SettlesWithGaps,
+    /// Section 4: reports of settling end after two seconds.
+    ReportsEnd,
     /// Row 23: the frame rate changes inside the window only, ppm.
     RateChanges(i64),
     /// Row 24: another source sends so many datagrams.
