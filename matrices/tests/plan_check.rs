@@ -57,6 +57,12 @@ const ROWS: &[Row<'_>] = &[
         "pairs-no-bound",
         "gate p95",
     ),
+    (
+        &[("blocks = 10", "blocks = 5\nlooks = [4, 5]"), ("min_pairs = 6", "min_pairs = 4")],
+        Severity::Error,
+        "pairs-no-bound",
+        "gate p95",
+    ),
     (&[("min_pairs = 6", "min_pairs = 5")], Severity::Warning, "pairs-few", "gate p95"),
     (
         &[
@@ -347,6 +353,16 @@ fn every_template_can_be_run_and_only_the_fields_own_is_warned_of() {
     let arms = |name: &str| checked(Template::find(name).unwrap().text).totals.arms;
     assert_eq!(["field-12-arms", "field-20-arms", "drain", "sham", "ladder"].map(arms), [12, 20, 20, 36, 18]);
     assert_eq!(Template::find("drains"), None);
+}
+
+#[test]
+fn each_step_of_a_ladder_has_its_share_of_the_error() {
+    let text = Template::find("ladder").unwrap().text;
+    assert!(checked(text).runnable(), "six arms decide at a third of 5 %");
+    let found = checked(&text.replace("alpha = \"0.05\"\n\n[design]", "alpha = \"0.01\"\n\n[design]"));
+    assert_eq!(codes(&found, Severity::Error), ["pairs-no-bound"], "{:?}", found.remarks);
+    let unreachable = text.replace("min_trials = 30000", "min_trials = 130000");
+    assert_eq!(codes(&checked(&unreachable), Severity::Error), ["trials-unreachable"], "129,600 a step");
 }
 
 #[test]

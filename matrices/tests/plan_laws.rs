@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use wireproof_matrices::order::order;
 use wireproof_matrices::plan::canonical::{canonical, plan_sha256};
 use wireproof_matrices::plan::check::check;
-use wireproof_matrices::plan::{Lock, LockError, MOST_TEXT, Plan, Role, shape};
+use wireproof_matrices::plan::{Keep, Ladder, Lock, LockError, MOST_TEXT, Plan, Role, shape};
 
 const EXAMPLE: &str = include_str!("golden/plan_example.toml");
 
@@ -54,6 +54,41 @@ fn a_change_of_any_field_changes_the_hash_and_breaks_the_lock() {
         let refused = Lock::read(&changed.to_string()).unwrap_err();
         assert!(matches!(refused, LockError::Hash { hash: "plan_sha256", .. }), "{pointer}: {refused}");
     }
+}
+
+#[test]
+fn what_a_plan_leaves_out_is_hashed_when_it_is_said() {
+    type Change = fn(&mut Plan);
+    let changes: [Change; 12] = [
+        |plan| plan.target.auth = Some("TOKEN".to_owned()),
+        |plan| plan.design.looks = vec![10],
+        |plan| plan.drain = None,
+        |plan| {
+            drop(plan.drain.as_mut().unwrap().paths.insert("chrome".to_owned(), "/v1/trace.json".to_owned()))
+        },
+        |plan| plan.drain.as_mut().unwrap().keep = Keep::All,
+        |plan| plan.toggle[1].set.shell = true,
+        |plan| drop(plan.toggle[0].set.words.insert("on".to_owned(), "1".to_owned())),
+        |plan| plan.toggle[0].effect = None,
+        |plan| drop(plan.gate[0].selector.insert("profiler".to_owned(), "on".to_owned())),
+        |plan| plan.gate[0].on_fail = Some("stop".to_owned()),
+        |plan| plan.validity.max_loop_gap_ns = Some(1),
+        |plan| {
+            plan.ladder = Some(Ladder { factor: "preview".to_owned(), arms_per_step: 6, alpha_ppm: 50_000 })
+        },
+    ];
+    let mut hashes = vec![example().sha256().unwrap()];
+    for change in changes {
+        let mut plan = example();
+        change(&mut plan);
+        let back: Plan = serde_json::from_str(&plan.canonical().unwrap()).unwrap();
+        assert_eq!(back, plan, "read back");
+        hashes.push(plan.sha256().unwrap());
+    }
+    let all = hashes.len();
+    hashes.sort_unstable();
+    hashes.dedup();
+    assert_eq!(hashes.len(), all, "each change has a hash of its own");
 }
 
 #[test]

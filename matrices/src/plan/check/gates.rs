@@ -3,6 +3,7 @@
 use super::super::metric::{Metric, metric};
 use super::super::{Class, Gate, Kind, Motion, Plan, Word};
 use super::{Remarks, arms, compared, compares, expected_frames, seen};
+use crate::gate::decides_on_frames;
 use crate::units::ratio_text;
 
 /// Fewest pairs that are advised.
@@ -149,7 +150,8 @@ impl One<'_> {
             return;
         }
         // The smallest possible error of n signed ranks is 2^-n.
-        let bound = (1..=63u32).find(|n| u128::from(gate.alpha_ppm) << n >= 1_000_000).unwrap_or(63);
+        let alpha = self.alpha_ppm();
+        let bound = (1..=63u32).find(|n| u128::from(alpha) << n >= 1_000_000).unwrap_or(63);
         if self.decides() && blocks < gate.min_pairs {
             let text = format!(
                 "needs {} pairs, {blocks} blocks give {blocks}: add blocks, or class = \"diagnostic\"",
@@ -157,7 +159,7 @@ impl One<'_> {
             );
             remarks.error("blocks-few", &self.table, text);
         } else if self.decides() && blocks < bound {
-            let alpha = ratio_text(gate.alpha_ppm);
+            let alpha = ratio_text(alpha);
             let text = format!("no {blocks} pairs can decide at {alpha}, {bound} can: add blocks");
             remarks.error("pairs-no-bound", &self.table, text);
         } else if self.decides() && gate.min_pairs < ADVISED_PAIRS {
@@ -171,8 +173,8 @@ impl One<'_> {
 
     fn frames(&self, remarks: &mut Remarks) {
         let (frames, gate) = (expected_frames(self.plan), self.gate);
-        let counted = self.measured.ring || self.gate.metric.starts_with("wire.jitter");
-        if !counted {
+        // An arm is asked for frames only by gates that decide on them.
+        if !decides_on_frames(gate) {
             return;
         }
         if u64::from(gate.min_frames) > frames {
@@ -183,7 +185,7 @@ impl One<'_> {
             );
             remarks.error("frames-few", &self.table, text);
         }
-        let tail = self.measured.percentile == Some(9900) && self.decides() && compares(gate.kind);
+        let tail = self.measured.percentile == Some(9900) && compares(gate.kind);
         if tail && frames < FEW_FRAMES {
             let text = format!(
                 "{frames} frames are few for a p99: with 299 its gate passes a device without effect only 74-88 % of \
@@ -191,6 +193,12 @@ impl One<'_> {
             );
             remarks.warning("p99-few-frames", &self.table, text);
         }
+    }
+
+    /// The error it may make at one look: in a ladder no more than an equal share of each step.
+    fn alpha_ppm(&self) -> u64 {
+        let share = self.plan.ladder.as_ref().map(|ladder| ladder.alpha_ppm / self.steps());
+        share.unwrap_or(u64::MAX).min(crate::gate::alpha_ppm(self.gate, &self.plan.design))
     }
 
     /// Steps of a ladder, each of which is judged by itself; 1 without.
