@@ -208,6 +208,38 @@ fn a_run_killed_anywhere_has_lost_nothing_that_it_told() {
     }
 }
 
+/// The exit code of a verb of matrices on a bundle.
+fn matrix(verb: &str, dir: &Path) -> Option<i32> {
+    let quiet = || Stdio::null();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wireproof"));
+    let status = command.args(["matrix", verb]).arg(dir).stdout(quiet()).stderr(quiet()).status();
+    status.unwrap().code()
+}
+
+#[test]
+fn resuming_a_run_whose_seal_was_cut_writes_the_manifest_and_needs_no_device() {
+    let evidence = tempfile::tempdir().unwrap();
+    let dir = run(evidence.path(), true);
+    let manifest = std::fs::read(dir.join(MANIFEST)).unwrap();
+    let judged = matrix("judge", &dir);
+    std::fs::remove_file(dir.join(MANIFEST)).unwrap();
+    assert_eq!(matrix("resume", &dir), judged);
+    assert_eq!(std::fs::read(dir.join(MANIFEST)).unwrap(), manifest);
+}
+
+#[test]
+fn every_verb_on_a_changed_bundle_ends_with_7() {
+    let evidence = tempfile::tempdir().unwrap();
+    let dir = run(evidence.path(), true);
+    let path = dir.join("arms/b02-p1-idle-a1/frames.csv");
+    let mut octets = std::fs::read(&path).unwrap();
+    octets[30] ^= 1;
+    std::fs::write(&path, octets).unwrap();
+    for verb in ["judge", "verify", "resume", "restore"] {
+        assert_eq!(matrix(verb, &dir), Some(7), "{verb}");
+    }
+}
+
 #[test]
 fn a_file_that_was_being_written_is_an_orphan_and_no_evidence() {
     let evidence = tempfile::tempdir().unwrap();

@@ -7,7 +7,7 @@ use super::dry;
 use super::judge::{Show, show};
 use super::load;
 use super::view::View;
-use crate::matrix::bundle::{Bundle, anonymized};
+use crate::matrix::bundle::{Bundle, Seal, Writer, anonymized};
 use crate::matrix::judging::{How, judge_bundle};
 use crate::matrix::restoring::{self, NotRestored};
 use crate::matrix::running::{Ended, NoRun, Ready, prepare, take_up};
@@ -120,7 +120,19 @@ fn copy_masked(bundle: &Path) -> Result<(), Failure> {
 }
 
 pub(super) fn resume(args: &ResumeArgs) -> Result<u8, Failure> {
+    if Bundle::open(&args.bundle)?.seal() == Seal::Cut {
+        return finish_seal(&args.bundle, &args.show);
+    }
     conduct(take_up(&args.bundle)?, &args.show, args.quiet)
+}
+
+/// A run that was killed between its last record and its manifest lacks nothing but the manifest.
+fn finish_seal(bundle: &Path, shown: &Show) -> Result<u8, Failure> {
+    Writer::finish_seal(bundle)?;
+    say("the run was complete and its seal was cut: the manifest is written");
+    let judged = judge_bundle(bundle, &How::default())?;
+    show(&judged, shown)?;
+    Ok(shown.code(judged.verdict.verdict.exit_code()))
 }
 
 pub(super) fn restore(args: &RestoreArgs) -> Result<u8, Failure> {
