@@ -212,11 +212,9 @@ pub fn files(judged: &Judged) -> Result<Vec<(&'static str, Vec<u8>)>, BundleErro
 /// The report of a judged bundle.
 pub fn report(judged: &Judged) -> Report<'_> {
     Report {
-        verdict: &judged.verdict,
         plan: Some(&judged.plan),
         environment: judged.environment.as_ref(),
-        causes: &[],
-        envelope: None,
+        ..Report::new(&judged.verdict)
     }
 }
 

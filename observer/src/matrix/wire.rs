@@ -5,6 +5,7 @@
 
 use crate::live::conduct::{Event, Observed, Run, RunError, conduct};
 use crate::live::multicast::Joins;
+use crate::live::record::RecordPlan;
 use crate::live::source::{Source, SourceInfo};
 use crate::live::udp::{FULL_SIZE_CHARGE, UdpError, UdpOptions, UdpSource, hold_time};
 use crossbeam_channel::Sender;
@@ -15,9 +16,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
-use wireproof_matrices::plan::{Plan, PlanStream};
+use wireproof_matrices::plan::{Pcap, Plan, PlanStream};
 use wireproof_protocols::verify::{Options, Progress, StreamProgress};
 
+/// Name of the capture beside a tape, when the plan asks for one.
+const CAPTURE: &str = "capture.pcapng";
 /// Time between two looks at the streams.
 const LOOK: Duration = Duration::from_millis(100);
 /// The time over which a rate is taken, ns.
@@ -125,8 +128,14 @@ impl Wire {
     pub fn start(plan: &Arc<Plan>, tape: Option<PathBuf>, looks: Sender<Look>) -> Result<Wire, NoWire> {
         let source = open(plan)?;
         let stop = Arc::new(AtomicBool::new(false));
+        let record = tape.as_ref().filter(|_| plan.evidence.pcap == Pcap::Full);
         let run = Run {
             digests: tape.is_some(),
+            record: record.map(|tape| RecordPlan {
+                path: tape.with_file_name(CAPTURE),
+                rotation: None,
+                keep: 0,
+            }),
             tape,
             interrupted: Arc::clone(&stop),
             progress_every: Some(LOOK),

@@ -192,6 +192,7 @@ impl From<NoRun> for Failure {
         match error {
             NoRun::Bundle(error) => error.into(),
             NoRun::Device(error) => Failure::Said { code: USAGE, text: error.to_string() },
+            NoRun::Headers => Failure::Said { code: USAGE, text: error.to_string() },
             NoRun::Silent(_) => Failure::io_line(&error),
             NoRun::System(_) => Failure::io_line(&error),
         }
