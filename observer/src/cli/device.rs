@@ -123,6 +123,9 @@ fn serve(
         name.push(".http");
         add("--truth", &name);
     }
+    if args.http_normal_priority {
+        options.push("--normal-priority".into());
+    }
     let (service, url) = children::service(ring, &options)?;
     if !args.quiet {
         say(&format!("the ring is at {url}/v1/ring/raw"));

@@ -73,6 +73,9 @@ pub(in crate::cli) struct DeviceArgs {
     /// Let a raw download of the ring take so long at least: the field's device takes 150 to 270 ms
     #[arg(long, value_name = "TIME", value_parser = crate::cli::quantity::time, requires = "http")]
     pub(super) raw_time: Option<Duration>,
+    /// Run the web service at the ordinary priority: at the lowest it waits for as long as others keep the processors busy
+    #[arg(long, requires = "http")]
+    pub(super) http_normal_priority: bool,
     /// Token that switches over HTTP need: one line in a file with mode 0600; without it there are no switches
     #[arg(long, value_name = "FILE", requires = "http")]
     pub(super) token_file: Option<PathBuf>,
