@@ -13,10 +13,10 @@ mod load;
 
 use effect::options::Options;
 use effect::quiet::{self, Sentinel};
-use effect::rig::Rig;
+use effect::rig::{Rig, stay_on};
 use effect::said::Said;
 use effect::{Outcome, compare, cost, said};
-use load::{host, sys};
+use load::host;
 use std::io::{self, Write};
 use std::process::{Command, ExitCode};
 use std::thread;
@@ -44,7 +44,7 @@ fn bench(options: &Options) -> Outcome<ExitCode> {
         return Err("device and bench need a processor each".into());
     }
     host::facts().iter().for_each(|line| say(line));
-    sys::stay_on(options.bench_cpu)?;
+    stay_on(options.bench_cpu)?;
     said::plan(options).iter().for_each(|line| say(line));
     say(&quiet::rule(options.repeats));
     let sentinel = Sentinel::start(options.bench_cpu)?;

@@ -250,3 +250,25 @@ fn where_nobody_listens_and_where_nothing_can_be_written_the_exit_code_is_6() {
         assert!(err.contains("cannot be written"), "{target}: {err}");
     }
 }
+
+#[test]
+fn an_interrupted_download_leaves_nothing() {
+    let folder = folder();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1/ring/raw", listener.local_addr().unwrap());
+    let mut command = Command::new(binary());
+    command.current_dir(folder.path()).env_clear().args(["ring", "fetch", &url, "-o", "ring.bin"]);
+    let child = command.args(["--timeout", "10min"]).stderr(Stdio::piped()).spawn().unwrap();
+    let (mut stream, _) = listener.accept().unwrap();
+    stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nhalf of it").unwrap();
+    // It has begun to write when its file is there.
+    while files(folder.path()).is_empty() {
+        thread::yield_now();
+    }
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let ended = child.wait_with_output().unwrap();
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert_eq!((ended.status.code(), said.lines().count()), (Some(6), 1), "{said}");
+    assert!(said.contains("interrupted"), "{said}");
+    assert_eq!(files(folder.path()), Vec::<String>::new());
+}

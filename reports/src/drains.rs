@@ -41,6 +41,7 @@ pub fn delay_words(of: &OutputDelays) -> String {
         };
         format!("{what} {p50}/{p95}/{max}{order}")
     });
+    let later = if of.cut_short { "; later frames were not followed" } else { "" };
     let rest = match (of.incomplete, of.ambiguous) {
         (0, 0) => String::new(),
         (incomplete, 0) => format!("; {incomplete} frames did not arrive whole"),
@@ -49,7 +50,7 @@ pub fn delay_words(of: &OutputDelays) -> String {
         }
     };
     format!(
-        "{name}: wire_send of {} frames, ms p50/p95/max, uncertain by {} to {} ms: {}{rest}",
+        "{name}: wire_send of {} frames, ms p50/p95/max, uncertain by {} to {} ms: {}{rest}{later}",
         of.frames,
         milliseconds(of.uncertainty_p50_ns),
         milliseconds(of.uncertainty_max_ns),
@@ -163,6 +164,7 @@ mod tests {
             frames: 300,
             incomplete: 2,
             ambiguous: 0,
+            cut_short: false,
             start_to_first_ns: delay(50_000, 120, 0),
             start_to_last_ns: delay(60_000, 0, 0),
             end_to_first_ns: delay(-40_000, 3, 1),
@@ -175,6 +177,8 @@ mod tests {
                     0.060/0.080/0.200, end to first -0.040/0.080/0.200 (order cannot be told in 3, arrival before it \
                     in 1), end to last 0.000/0.080/0.200; 2 frames did not arrive whole";
         assert_eq!(delay_words(&of), text);
+        let long = OutputDelays { cut_short: true, ..of.clone() };
+        assert_eq!(delay_words(&long), format!("{text}; later frames were not followed"));
         let none = "pole-a (bigpacket): no frame arrived whole that the record says was sent, 2 did not";
         assert_eq!(delay_words(&OutputDelays { frames: 0, ..of }), none);
     }

@@ -48,6 +48,5 @@ pub const DEVICE_STATUS_SCHEMA: &str = include_str!("../schemas/device-status.sc
 /// The JSON Schema of a matrix verdict as JSON (`wireproof.verdict/1`, draft 2020-12).
 pub const VERDICT_SCHEMA: &str = include_str!("../schemas/verdict.schema.json");
 
-/// The JSON Schema of [`CalibrationReport`](crate::matrix::calibrate::CalibrationReport) as JSON
-/// (`wireproof.calibration/1`, draft 2020-12).
+/// The JSON Schema of [`crate::matrix::calibrate::CalibrationReport`] as JSON (`wireproof.calibration/1`, draft 2020-12).
 pub const CALIBRATION_SCHEMA: &str = include_str!("../schemas/calibration.schema.json");

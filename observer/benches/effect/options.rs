@@ -50,7 +50,7 @@ impl Options {
 
     /// Downloads of an arm: five in 15 s.
     pub(crate) fn downloads(&self) -> u64 {
-        (self.seconds / 3).max(1) + u64::from(self.seconds % 3 == 2)
+        ((self.seconds + 1) / 3).max(1)
     }
 }
 

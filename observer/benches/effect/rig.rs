@@ -48,9 +48,9 @@ impl Rig {
         let folder = Path::new("/dev/shm").join(format!("wireproof-effect-{}", std::process::id()));
         fs::create_dir_all(&folder)?;
         // What is started here stays here, and so does what it starts.
-        sys::stay_on(options.device_cpu)?;
+        stay_on(options.device_cpu)?;
         let started = device(&folder, load);
-        sys::stay_on(options.bench_cpu)?;
+        stay_on(options.bench_cpu)?;
         let (mut device, authority) = started?;
         let observe = observe(&folder)?;
         listening()?;
@@ -106,6 +106,14 @@ impl Drop for Rig {
         // Nothing is left in memory, whatever happened.
         let _ = fs::remove_dir_all(&self.folder);
     }
+}
+
+/// Ties the calling thread, and what it starts, to a processor.
+pub(crate) fn stay_on(cpu: usize) -> Outcome<()> {
+    sys::stay_on(cpu).map_err(|error| {
+        format!("processor {cpu} cannot be used ({error}): set OBSERVER_EFFECT_DEVICE_CPU and _BENCH_CPU")
+            .into()
+    })
 }
 
 fn wireproof() -> Command {

@@ -43,6 +43,8 @@ pub struct OutputDelays {
     pub incomplete: u64,
     /// Datagrams that more than one send may have been.
     pub ambiguous: u64,
+    /// The record went on for longer than sends are kept: later frames have no part in this.
+    pub cut_short: bool,
     /// From the start of `wire_send` to the first arrival of the frame.
     pub start_to_first_ns: Delay,
     /// From its start to the last.
@@ -79,6 +81,7 @@ struct Lane {
     protocol: Protocol,
     sends: Vec<Sent>,
     ambiguous: u64,
+    cut_short: bool,
     /// The longest span of stamps of a send, travel included, ns.
     widest: i64,
 }
@@ -177,7 +180,8 @@ fn lane(life: &Life, line: &TimeLine<'_>, device: u16, protocol: Protocol) -> La
         .collect();
     let name = life.tables.devices.iter().find(|d| d.id == device).map(|d| d.name.clone());
     let widest = sends.iter().map(|sent| sent.to().saturating_sub(sent.from())).max().unwrap_or_default();
-    Lane { name: name.unwrap_or_else(|| format!("device {device}")), protocol, sends, ambiguous: 0, widest }
+    let name = name.unwrap_or_else(|| format!("device {device}"));
+    Lane { name, protocol, sends, ambiguous: 0, cut_short: life.sends_full, widest }
 }
 
 impl Lane {
@@ -200,6 +204,7 @@ impl Lane {
             frames: whole.len() as u64,
             incomplete: (self.sends.len() - whole.len()) as u64,
             ambiguous: self.ambiguous,
+            cut_short: self.cut_short,
             start_to_first_ns: of(|s| s.start, |s| s.first),
             start_to_last_ns: of(|s| s.start, |s| s.last),
             end_to_first_ns: of(|s| s.end, |s| s.first),

@@ -12,8 +12,10 @@ const SEND: &str = "wire_send";
 const ENCODE: &str = "wire_encode";
 /// Flags of a `drops` record when nobody knows which datagrams.
 const WHICH_UNKNOWN: u16 = u16::MAX;
-/// Most runs, drops and sends, of each, kept of one writer.
+/// Most runs, and most drops, kept of one writer.
 const KEPT: usize = 1 << 16;
+/// Most sends kept of one writer: 48 minutes of three outputs at 60 Hz.
+const SENDS_KEPT: usize = 1 << 19;
 
 /// Who wrote: boot, start of the process, generation.
 type Writer = ([u8; 16], u64, u64);
@@ -68,6 +70,8 @@ pub(super) struct Life {
     pub(super) anchors: BTreeMap<u64, (u64, u64)>,
     /// Sends by output and start, ns of the device's monotonic clock: those that handed everything over.
     pub(super) sends: BTreeMap<(u16, u64), Send>,
+    /// There were more of them.
+    pub(super) sends_full: bool,
     /// Something of it was not kept.
     pub(super) full: bool,
 }
@@ -173,9 +177,15 @@ impl Life {
         for same in own.chunk_by(|a, b| a.device() == b.device()) {
             let [r] = same else { continue };
             let whole = unsent.iter().all(|one| one.device != r.device());
-            if whole && self.sends.len() < KEPT {
+            let key = (r.device(), r.start_ns());
+            if !whole || self.sends.contains_key(&key) {
+                continue;
+            }
+            if self.sends.len() < SENDS_KEPT {
                 let send = Send { end_ns: r.end_ns(), count: r.aux(), number: r.flags() };
-                self.sends.insert((r.device(), r.start_ns()), send);
+                self.sends.insert(key, send);
+            } else {
+                self.sends_full = true;
             }
         }
     }

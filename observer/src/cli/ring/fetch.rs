@@ -5,7 +5,7 @@ use super::convert::manifest::RingFacts;
 use super::convert::pack::{self, Listed};
 use super::convert::{beside, writer};
 use crate::cli::failure::{Failure, INTEGRITY};
-use crate::cli::{output, say};
+use crate::cli::{output, say, transmit};
 use crate::live::drain::{DrainUrl, Single, SingleError, single};
 use serde::Serialize;
 use std::io::{self, IsTerminal, Write};
@@ -64,10 +64,10 @@ pub(super) fn run(args: &FetchArgs) -> Result<u8, Failure> {
         return Err(Failure::usage(what, "give -o a file name"));
     }
     let url = url(args)?;
+    let stop = transmit::interrupts()?;
     let mut bar = Bar::new(!args.quiet && io::stderr().is_terminal());
-    let got = single(&url, &args.output, file_bytes(MAX_CAPACITY), args.timeout, &mut |now, whole| {
-        bar.show(now, whole);
-    });
+    let limit = file_bytes(MAX_CAPACITY);
+    let got = single(&url, &args.output, limit, args.timeout, &stop, &mut |now, whole| bar.show(now, whole));
     bar.clear();
     let got = got.map_err(|error| failure(&url, &args.output, error))?;
     if let Some((refusal, kept)) = &got.refused {
@@ -101,6 +101,10 @@ fn failure(url: &DrainUrl, path: &Path, error: SingleError) -> Failure {
         SingleError::Failed(why) => Failure::io(
             &format!("{url} was not downloaded ({why})"),
             "check the address, and that the service of the device runs",
+        ),
+        SingleError::Interrupted => Failure::io(
+            &format!("{url} was not downloaded (interrupted)"),
+            "nothing was written, start it again",
         ),
         SingleError::File(error) => Failure::io(
             &format!("{} cannot be written ({error})", path.display()),

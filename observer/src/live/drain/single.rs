@@ -7,6 +7,7 @@ use super::worker::now_ns;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use thiserror::Error;
 use tokio::time::{sleep, timeout};
@@ -14,6 +15,8 @@ use wireproof_recorder::layout::MAGIC;
 use wireproof_recorder::offset::Exchange;
 use wireproof_recorder::{Policy, Refusal, Ring, parse, v1};
 
+/// Time between two looks at the flag that ends it.
+const LOOK: Duration = Duration::from_millis(50);
 /// Rests between attempts.
 const RESTS: [Duration; 3] = [Duration::from_millis(200), Duration::from_millis(500), Duration::from_secs(1)];
 
@@ -57,26 +60,45 @@ pub enum SingleError {
     /// The file cannot be written.
     #[error("{0}")]
     File(io::Error),
+    /// It was told to stop.
+    #[error("interrupted")]
+    Interrupted,
 }
 
 /// Downloads a ring to a path. A connection that fails and a server that is too busy are tried four times in all, a body
 /// that breaks off is gone on with four times, an image that is refused is asked for twice.
 ///
 /// # Errors
-/// [`SingleError`]; nothing stands under the path then that was not there before.
+/// [`SingleError`], also when `stop` is set; nothing stands under the path then that was not there before.
 pub fn single(
     url: &DrainUrl,
     path: &Path,
     limit: u64,
     deadline: Duration,
+    stop: &AtomicBool,
     progress: &mut dyn FnMut(u64, Option<u64>),
 ) -> Result<Single, SingleError> {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = runtime.enable_io().enable_time().build().map_err(SingleError::File)?;
-    let outcome = runtime.block_on(Attempts { url, path, limit, deadline }.run(progress));
+    let attempts = Attempts { url, path, limit, deadline };
+    // What is dropped here removes what it had begun to write.
+    let outcome = runtime.block_on(async {
+        tokio::select! {
+            biased;
+            outcome = attempts.run(progress) => outcome,
+            () = set(stop) => Err(SingleError::Interrupted),
+        }
+    });
     // A name that is still being looked up must not keep anybody.
     runtime.shutdown_background();
     outcome
+}
+
+/// Waits until somebody sets the flag.
+async fn set(stop: &AtomicBool) {
+    while !stop.load(Ordering::Relaxed) {
+        sleep(LOOK).await;
+    }
 }
 
 /// Where from, where to, how much and how long.
