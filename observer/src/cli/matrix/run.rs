@@ -123,13 +123,6 @@ pub(super) fn resume(args: &ResumeArgs) -> Result<u8, Failure> {
     if Bundle::open(&args.bundle)?.seal() == Seal::Cut {
         return finish_seal(&args.bundle, &args.show);
     }
-    // A run that was killed while it was sealed has only its manifest left to write.
-    if Bundle::open(&args.bundle)?.seal() == Seal::Cut {
-        Writer::finish_seal(&args.bundle)?;
-        let judged = judge_bundle(&args.bundle, &How::default())?;
-        show(&judged, &args.show)?;
-        return Ok(args.show.code(judged.verdict.verdict.exit_code()));
-    }
     conduct(take_up(&args.bundle)?, &args.show, args.quiet)
 }
 
