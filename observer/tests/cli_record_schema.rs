@@ -133,6 +133,7 @@ fn every_kind_of_deed_conforms() {
         profiler: true,
         faults: faults.map(|text| text.parse::<Planned>().unwrap()).to_vec(),
         ring: None,
+        build: String::new(),
     };
     let (rate, paper) = (setting.rate, Paper::default());
     let book = Book::new(Some(Box::new(paper.clone())));
