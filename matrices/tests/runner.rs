@@ -13,7 +13,7 @@ use wireproof_matrices::journal::{Record, Step};
 use wireproof_matrices::plan::Plan;
 use wireproof_matrices::resume::Progress;
 use wireproof_matrices::runner::io::{
-    Answer, Command, Exit, Failure, Fault as Broken, Input, Outcome, Ticket,
+    Answer, Command, DrainKind, Exit, Failure, Fault as Broken, Input, Outcome, Ticket,
 };
 use wireproof_matrices::runner::{Left, Runner, Schedule, State};
 use wireproof_matrices::simulated::{Bench, Fault};
@@ -236,6 +236,33 @@ fn a_run_can_be_resumed_after_the_device_restarted_inside_it_and_was_met_again()
     let left = Left::of(&schedule, &entries(&whole.bench.journal)).expect("it fits");
     assert_eq!((left.device.boot_id.as_str(), left.restarts), ("boot-2", 1));
     assert_eq!((left.arms, left.originals), (vec![], BTreeMap::new()));
+}
+
+#[test]
+fn every_level_of_the_drain_factor_downloads_what_it_names() {
+    let mut plan = short(1);
+    let levels = ["idle", "raw", "sham", "converted"].map(str::to_owned);
+    plan.factor.iter_mut().find(|factor| factor.name == "drain").expect("a drain").levels = levels.to_vec();
+    let path = "/api/profiler/trace.json".to_owned();
+    let drain = plan.drain.as_mut().expect("a drain");
+    drain.paths.insert("converted".to_owned(), path.clone());
+    let run = run(&plan, &[(1..=4, Fault::DrainTruncated { index: 0 })]);
+    let mut kinds = BTreeMap::new();
+    for (_, command) in &run.bench.trace {
+        match command {
+            Command::StartDrain { kind, .. } => *kinds.entry(format!("{kind:?}")).or_insert(0) += 1,
+            _ => continue,
+        }
+    }
+    let names: Vec<&String> = kinds.keys().collect();
+    let converted = format!("{:?}", DrainKind::Path(path));
+    assert_eq!(names, [&converted, "Raw", "Sham"]);
+    let failed = run.bench.arms.iter().filter(|arm| matches!(arm.state, ArmState::Invalid { .. }));
+    let failed: Vec<&str> = failed.map(|arm| arm.levels["drain"].as_str()).collect();
+    assert!(
+        failed.contains(&"raw") && failed.contains(&"sham") && !failed.contains(&"converted"),
+        "{failed:?}"
+    );
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //!
 //! It never judges the device; that is the verdict's room.
 
+use super::io::DrainKind;
 use super::steps::ArmRun;
 use crate::arm::{Arm, ArmDrain, Measured};
 use crate::gate::decides_on_frames;
@@ -29,7 +30,7 @@ pub(super) fn judge(plan: &Plan, run: &ArmRun, arm: &Arm, max_loop_gap: Option<u
     let mut found: Vec<Finding> = validity::measured(plan, arm).into_iter().map(Spoils).collect();
     device(run, &arm.measured, &mut found);
     ring(&arm.measured, &mut found);
-    drains(plan, &run.drains, &mut found);
+    drains(plan, run, &mut found);
     bench(&arm.measured, max_loop_gap, &mut found);
     wire(plan, &arm.measured, &mut found);
     found
@@ -75,10 +76,15 @@ pub(super) fn needs_ring(plan: &Plan, levels: &BTreeMap<String, String>) -> bool
 }
 
 /// Rows 16, 19, 20: a download that is too short spoils the arm like one that failed.
-fn drains(plan: &Plan, drains: &[ArmDrain], found: &mut Vec<Finding>) {
-    let real: Vec<&ArmDrain> = drains.iter().filter(|drain| drain.real).collect();
+fn drains(plan: &Plan, run: &ArmRun, found: &mut Vec<Finding>) {
+    let expected = match run.order.drain {
+        Some(DrainKind::Raw | DrainKind::Sham) => plan.drain.as_ref().map(|drain| drain.expect_bytes),
+        _ => None,
+    };
+    let real: Vec<&ArmDrain> = run.drains.iter().filter(|drain| drain.real).collect();
     let skipped = real.iter().filter(|drain| is_skipped(drain)).count();
-    if let Some(why) = real.iter().filter(|drain| !is_skipped(drain)).find_map(|drain| failure(plan, drain)) {
+    let mut begun = real.iter().filter(|drain| !is_skipped(drain));
+    if let Some(why) = begun.find_map(|drain| failure(expected, drain)) {
         found.push(Spoils("drain_failed"));
         found.push(Note(format!("drain_failed: {why}")));
     }
@@ -94,8 +100,8 @@ fn is_skipped(drain: &ArmDrain) -> bool {
     drain.failed.as_deref() == Some(SKIPPED)
 }
 
-fn failure(plan: &Plan, drain: &ArmDrain) -> Option<String> {
-    let expected = plan.drain.as_ref().filter(|plan| plan.paths.is_empty()).map(|plan| plan.expect_bytes);
+/// Why a download counts as failed; one of the on-device conversion has no length of its own.
+fn failure(expected: Option<u64>, drain: &ArmDrain) -> Option<String> {
     match (&drain.failed, expected) {
         (Some(why), _) => Some(why.clone()),
         (None, Some(expected)) if drain.bytes != expected => {

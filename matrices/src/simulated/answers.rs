@@ -57,9 +57,7 @@ impl Bench {
                 Ok(Answer::Done)
             }
             Command::OpenWindow => self.open_window(now),
-            Command::StartDrain { index, kind, timeout_ns } => {
-                self.start_drain(now, index, &kind, timeout_ns)
-            }
+            Command::StartDrain { index, timeout_ns, .. } => self.start_drain(now, index, timeout_ns),
             Command::CloseWindow => {
                 self.close_window(now);
                 Ok(Answer::Done)

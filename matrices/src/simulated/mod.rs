@@ -15,7 +15,7 @@ pub use faults::{Fault, Planted};
 use crate::arm::{Arm, ArmDrain, Span};
 use crate::journal::{DeviceId, Record};
 use crate::plan::Plan;
-use crate::runner::io::{Answer, ArmOrder, Command, DrainKind, Failure, Input, Output, Ticket};
+use crate::runner::io::{Answer, ArmOrder, Command, Failure, Input, Output, Ticket};
 use noise::Noise;
 use std::collections::BTreeMap;
 use wireproof_protocols::Timestamp;
@@ -211,13 +211,7 @@ impl Bench {
         self.tell(now.plus(MS), Input::Done { ticket: open, result: Err(Failure::Aborted) });
     }
 
-    fn start_drain(
-        &mut self,
-        now: Timestamp,
-        index: u32,
-        kind: &DrainKind,
-        timeout_ns: u64,
-    ) -> Result<Answer, Failure> {
+    fn start_drain(&mut self, now: Timestamp, index: u32, timeout_ns: u64) -> Result<Answer, Failure> {
         if self.faults().any(|fault| matches!(fault, Fault::DrainRefused { index: i } if *i == index)) {
             return Err(Failure::Unreachable("503 Service Unavailable".to_owned()));
         }
@@ -229,19 +223,12 @@ impl Bench {
         let noise = self.noise.below(20) as i64 * MS;
         let takes = slow.unwrap_or(190 * MS + noise).min(timeout);
         let end = now.plus(takes);
-        let drain = Box::new(self.drained(now, end, index, kind, slow.is_some_and(|slow| slow >= timeout)));
+        let drain = Box::new(self.drained(now, end, index, slow.is_some_and(|slow| slow >= timeout)));
         self.tell(end, Input::Drained { index, drain });
         Ok(Answer::Done)
     }
 
-    fn drained(
-        &self,
-        start: Timestamp,
-        end: Timestamp,
-        index: u32,
-        kind: &DrainKind,
-        timed_out: bool,
-    ) -> ArmDrain {
+    fn drained(&self, start: Timestamp, end: Timestamp, index: u32, timed_out: bool) -> ArmDrain {
         let expected = self.plan.drain.as_ref().map_or(0, |drain| drain.expect_bytes);
         let cut =
             self.faults().any(|fault| matches!(fault, Fault::DrainTruncated { index: i } if *i == index));
@@ -249,7 +236,7 @@ impl Bench {
             planned_ns: 0,
             bench: Span { start_ns: start.0, end_ns: end.0 },
             device: Span { start_ns: start.plus(OFFSET_NS).0, end_ns: end.plus(OFFSET_NS).0 },
-            real: !matches!(kind, DrainKind::Sham),
+            real: true,
             failed: timed_out.then(|| "took longer than its time limit".to_owned()),
             bytes: if cut || timed_out { expected / 2 } else { expected },
             sha256: None,
