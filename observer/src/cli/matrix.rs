@@ -1,7 +1,9 @@
 //! `wireproof matrix`: seeded A/B matrices, from the plan to the verdict and what proves it.
 
 mod args;
+mod calibrate;
 mod check;
+mod dry;
 mod freeze;
 mod init;
 mod judge;
@@ -23,6 +25,7 @@ pub(super) fn run(args: &MatrixArgs) -> Result<u8, Failure> {
         MatrixVerb::Check(args) => check::run(args),
         MatrixVerb::Freeze(args) => freeze::run(args),
         MatrixVerb::Order(args) => order::run(args),
+        MatrixVerb::Calibrate(args) => calibrate::run(args),
         MatrixVerb::Run(args) => run::run(args),
         MatrixVerb::Resume(args) => run::resume(args),
         MatrixVerb::Restore(args) => run::restore(args),

@@ -8,7 +8,7 @@ use super::evidence::Evidence;
 use super::going::{From, Going, RING};
 use super::preflight::{Checks, free_bytes, preflight};
 use super::sham::Sham;
-use super::wire::{Look, NoWire, Wire};
+use super::wire::{self, Look, NoWire, Wire};
 use crate::live::drain::DrainSpan;
 use crossbeam_channel::{Receiver, Sender, after, bounded, never, select, unbounded};
 use std::io;
@@ -295,7 +295,7 @@ impl Conductor {
             Ok(folder) => folder,
             Err(error) => return Some(Err(Failure::Disk(error.to_string()))),
         };
-        let going = match Going::begin(folder, order) {
+        let going = match Going::begin(folder, order, wire::interface(&self.parts.plan)) {
             Ok(going) => going,
             Err(error) => return Some(Err(Failure::Refused(error.to_string()))),
         };

@@ -17,14 +17,14 @@ pub struct Counting {
 }
 
 impl Counting {
-    /// Begins.
+    /// Begins; `interface` is the one whose counters matter, `None` for all.
     ///
     /// # Errors
     /// No thread.
-    pub fn start() -> io::Result<Counting> {
+    pub fn start(interface: Option<String>) -> io::Result<Counting> {
         let (stop, stopped) = bounded::<Infallible>(0);
         let count = move || {
-            let mut reader = CounterReader::new(None);
+            let mut reader = CounterReader::new(interface.as_deref());
             let mut rows = vec![row(&mut reader)];
             while matches!(stopped.recv_timeout(PERIOD), Err(RecvTimeoutError::Timeout)) {
                 rows.push(row(&mut reader));

@@ -42,9 +42,9 @@ impl Going {
     ///
     /// # Errors
     /// No thread.
-    pub fn begin(folder: PathBuf, order: ArmOrder) -> io::Result<Going> {
+    pub fn begin(folder: PathBuf, order: ArmOrder, interface: Option<String>) -> io::Result<Going> {
         let noted = Noted { order: Some(order), ..Noted::default() };
-        Ok(Going { folder, noted, rows: Vec::new(), counting: Some(Counting::start()?) })
+        Ok(Going { folder, noted, rows: Vec::new(), counting: Some(Counting::start(interface)?) })
     }
 
     /// Where the tape goes.

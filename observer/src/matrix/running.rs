@@ -14,7 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use wireproof_matrices::journal::{DeviceId, Record};
-use wireproof_matrices::plan::Plan;
+use wireproof_matrices::plan::{Pcap, Plan};
 use wireproof_matrices::resume::ResumeError;
 use wireproof_matrices::runner::io::{Exit, Failure};
 use wireproof_matrices::runner::{Left, Runner, Start};
@@ -36,6 +36,11 @@ pub enum NoRun {
     /// The device cannot be spoken to.
     #[error(transparent)]
     Device(#[from] NoDevice),
+    /// A kind of capture that sockets cannot make.
+    #[error(
+        "evidence.pcap = \"headers\" is not there for sockets, whose headers are gone: write \"none\" (the tape has every header field) or \"full\""
+    )]
+    Headers,
     /// The device does not answer.
     #[error("the device cannot be asked who it is: {0}")]
     Silent(Failure),
@@ -60,6 +65,9 @@ pub struct Ended {
 /// # Errors
 /// [`NoRun`]; nothing was sent then.
 pub fn prepare(plan: &Plan, text: &[u8], pre_registered: bool, evidence: &Path) -> Result<Ready, NoRun> {
+    if plan.evidence.pcap == Pcap::Headers {
+        return Err(NoRun::Headers);
+    }
     let plan = Arc::new(plan.clone());
     let device = Device::of(Arc::clone(&plan))?;
     let caught = Caught::start()?;

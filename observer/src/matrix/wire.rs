@@ -4,22 +4,28 @@
 //! It decides nothing. The receive loop shares with this module only what it shares with `observe`.
 
 use crate::live::conduct::{Event, Observed, Run, RunError, conduct};
+use crate::live::interfaces::{self, Interface};
 use crate::live::multicast::Joins;
+use crate::live::record::RecordPlan;
 use crate::live::source::{Source, SourceInfo};
 use crate::live::udp::{FULL_SIZE_CHARGE, UdpError, UdpOptions, UdpSource, hold_time};
 use crossbeam_channel::Sender;
-use std::collections::{BTreeMap, VecDeque};
-use std::net::{IpAddr, SocketAddr};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
-use wireproof_matrices::plan::{Plan, PlanStream};
+use wireproof_matrices::plan::{Pcap, Plan, PlanStream};
 use wireproof_protocols::verify::{Options, Progress, StreamProgress};
 
+/// Name of the capture beside a tape, when the plan asks for one.
+const CAPTURE: &str = "capture.pcapng";
 /// Time between two looks at the streams.
 const LOOK: Duration = Duration::from_millis(100);
+/// A port that nothing is sent to (RFC 863).
+const DISCARD: u16 = 9;
 /// The time over which a rate is taken, ns.
 const OVER_NS: i64 = 2_000_000_000;
 /// The least time that says anything about a rate, ns.
@@ -110,6 +116,22 @@ pub fn rate(plan: &Plan) -> u32 {
     plan.stream.iter().map(of).fold(0, u32::saturating_add)
 }
 
+/// The interface that the plan's streams come in by; `None` when there are several, or nobody knows: all are counted then.
+pub fn interface(plan: &Plan) -> Option<String> {
+    let local = |stream: &PlanStream| {
+        let source: IpAddr = stream.source.parse().ok()?;
+        let any: IpAddr = if source.is_ipv4() { [0, 0, 0, 0].into() } else { [0_u16; 8].into() };
+        // Connecting a UDP socket sends nothing; it asks the routing table.
+        let socket = UdpSocket::bind((any, 0)).ok()?;
+        socket.connect((source, DISCARD)).ok()?;
+        Some(socket.local_addr().ok()?.ip())
+    };
+    let locals: BTreeSet<IpAddr> = plan.stream.iter().map(local).collect::<Option<_>>()?;
+    let has = |interface: &Interface| interface.addresses.iter().any(|ip| locals.contains(ip));
+    let found: Vec<Interface> = interfaces::list().into_iter().filter(has).collect();
+    <[Interface; 1]>::try_from(found).ok().map(|[one]| one.name)
+}
+
 /// How long a socket of these buffers holds the plan's traffic, ns.
 pub fn hold_ns(info: &SourceInfo, plan: &Plan) -> u64 {
     let held = hold_time(info.buffer_bytes.1, FULL_SIZE_CHARGE, rate(plan));
@@ -125,11 +147,18 @@ impl Wire {
     pub fn start(plan: &Arc<Plan>, tape: Option<PathBuf>, looks: Sender<Look>) -> Result<Wire, NoWire> {
         let source = open(plan)?;
         let stop = Arc::new(AtomicBool::new(false));
+        let record = tape.as_ref().filter(|_| plan.evidence.pcap == Pcap::Full);
         let run = Run {
             digests: tape.is_some(),
+            record: record.map(|tape| RecordPlan {
+                path: tape.with_file_name(CAPTURE),
+                rotation: None,
+                keep: 0,
+            }),
             tape,
             interrupted: Arc::clone(&stop),
             progress_every: Some(LOOK),
+            interface: interface(plan),
             ..Run::default()
         };
         let options = Options { no_drop_counter: !cfg!(target_os = "linux"), ..Options::default() };
@@ -258,5 +287,15 @@ mod tests {
         );
         assert_eq!(rate_uhz(&first, &last(720, 6), 6), 60_000_000, "a lost frame is missing, not slow");
         assert_eq!(rate_uhz(&first, &last(66, 0), 1), 30_000_000);
+    }
+
+    #[test]
+    fn the_interface_of_streams_from_this_host_is_the_loopback() {
+        let mut plan = crate::matrix::measured::example_plan();
+        plan.stream[0].source = "127.0.0.1".to_owned();
+        let loopback = interfaces::list().into_iter().find(|interface| interface.loopback);
+        assert_eq!(interface(&plan), loopback.map(|interface| interface.name));
+        plan.stream[0].source = "no address".to_owned();
+        assert_eq!(interface(&plan), None);
     }
 }

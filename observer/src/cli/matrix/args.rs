@@ -31,6 +31,8 @@ pub(super) enum MatrixVerb {
     Freeze(FreezeArgs),
     /// Print which arm is run when
     Order(OrderArgs),
+    /// Say how often the gates of a plan raise a false alarm, from runs without a difference
+    Calibrate(super::calibrate::CalibrateArgs),
     /// Run a plan against its device and judge it
     Run(super::run::RunArgs),
     /// Go on with a run that was cut

@@ -28,7 +28,7 @@ pub(in crate::cli) struct Show {
 
 /// Formats of a verdict.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Shape {
+pub(super) enum Shape {
     /// Text for people
     Table,
     /// One document

@@ -3,6 +3,7 @@
 use super::super::failure::{Failure, INTEGRITY, IO, USAGE};
 use super::super::{config, output, say};
 use super::check::{predict, refuse_unrunnable};
+use super::dry;
 use super::judge::{Show, show};
 use super::load;
 use super::view::View;
@@ -32,6 +33,9 @@ pub(in crate::cli) struct RunArgs {
     /// Run only if this is the hash of the plan: it was published beforehand
     #[arg(long, value_name = "HASH")]
     expect: Option<String>,
+    /// Walk through every step against a simulated device in simulated time: nothing is sent and nothing is written
+    #[arg(long, conflicts_with_all = ["evidence", "anonymize"])]
+    dry: bool,
     /// Folder of the bundles [default: evidence.dir of the plan]
     #[arg(short = 'o', long, value_name = "DIR")]
     evidence: Option<PathBuf>,
@@ -90,6 +94,9 @@ pub(super) fn run(args: &RunArgs) -> Result<u8, Failure> {
         say(&format!("{} {} ({}): {}", remark.severity.name(), remark.code, remark.table, remark.text));
     }
     refuse_unrunnable(&args.plan, &checked)?;
+    if args.dry {
+        return dry::run(&lock.plan, &lock.plan_sha256, &args.show);
+    }
     let evidence = args.evidence.clone().unwrap_or_else(|| PathBuf::from(&lock.plan.evidence.dir));
     let ready = prepare(&lock.plan, text.as_bytes(), args.expect.is_some(), &evidence)?;
     let bundle = ready.bundle().to_owned();
@@ -185,6 +192,7 @@ impl From<NoRun> for Failure {
         match error {
             NoRun::Bundle(error) => error.into(),
             NoRun::Device(error) => Failure::Said { code: USAGE, text: error.to_string() },
+            NoRun::Headers => Failure::Said { code: USAGE, text: error.to_string() },
             NoRun::Silent(_) => Failure::io_line(&error),
             NoRun::System(_) => Failure::io_line(&error),
         }

@@ -14,6 +14,8 @@ mod wire;
 pub use bench::Row;
 pub use frames::FrameStarts;
 pub use tape::TapeError;
+#[cfg(test)]
+pub(crate) use tests::plan as example_plan;
 
 use serde::{Deserialize, Serialize};
 use wireproof_matrices::arm::{ArmDrain, Measured, Span};

@@ -65,7 +65,7 @@ impl Taping {
     }
 }
 
-fn plan() -> Plan {
+pub(crate) fn plan() -> Plan {
     let stream = PlanStream {
         id: "ddp".to_owned(),
         protocol: "ddp".to_owned(),

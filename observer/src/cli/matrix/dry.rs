@@ -1,0 +1,77 @@
+//! `matrix run --dry`: the whole run against a simulated device in simulated time. It shows that a plan can be walked to its
+//! end, how long that takes and what is sent to the device when; what it measures is made up.
+
+use super::judge::{Show, show};
+use crate::cli::failure::{Failure, INTEGRITY, IO};
+use crate::cli::say;
+use crate::matrix::env::tool;
+use crate::matrix::judging::Judged;
+use crate::matrix::schedule::schedule;
+use std::collections::BTreeMap;
+use wireproof_matrices::digest::Digest;
+use wireproof_matrices::journal::{JOURNAL_VERSION, Record};
+use wireproof_matrices::plan::Plan;
+use wireproof_matrices::runner::io::Command;
+use wireproof_matrices::runner::{Runner, Start};
+use wireproof_matrices::simulated::{Bench, Driven, drive};
+use wireproof_matrices::verdict::{Circumstances, judge};
+use wireproof_protocols::Timestamp;
+
+/// Seed of the simulated noise: the same walk every time.
+const SEED: u64 = 1;
+
+/// Walks through a plan.
+pub(super) fn run(plan: &Plan, sha256: &str, shown: &Show) -> Result<u8, Failure> {
+    let integrity = |error: String| Failure::Said { code: INTEGRITY, text: error };
+    let digest: Digest = sha256.parse().map_err(|_| integrity(format!("{sha256} is no hash")))?;
+    let first = Record::Plan {
+        plan: digest,
+        version: JOURNAL_VERSION,
+        name: plan.name.clone(),
+        base_url: plan.target.base_url.clone(),
+        pre_registered: false,
+        tool: tool(),
+    };
+    let start = Start { plan: plan.clone(), schedule: schedule(plan), first, bundle: "DRY".to_owned() };
+    let from = Timestamp(0);
+    let (mut runner, mut bench) = (Runner::new(start, from), Bench::new(plan.clone(), SEED));
+    let Driven::Left(exit, end) = drive(&mut runner, &mut bench, None) else {
+        return Err(Failure::Said {
+            code: IO,
+            text: "the walk did not come to its end, which is a mistake".to_owned(),
+        });
+    };
+    say(&format!("simulated: nothing was sent; the run would take {} s", end.0.div_euclid(1_000_000_000)));
+    told(&bench).iter().for_each(|(what, times)| say(&format!("{times:>6} x {what}")));
+    exit.lines.iter().for_each(|line| say(line));
+    let circumstances = Circumstances {
+        plan_sha256: sha256.to_owned(),
+        gates_sha256: plan.gates_sha256().map_err(|error| integrity(error.to_string()))?,
+        attempt: 1,
+        attempts: 1,
+        what_if: vec!["simulated: what was measured is made up".to_owned()],
+        judged_by: tool(),
+        ..Circumstances::default()
+    };
+    let verdict = judge(plan, &bench.arms, &circumstances);
+    show(&Judged { plan: plan.clone(), verdict, environment: None, findings: Vec::new() }, shown)?;
+    // What is made up proves nothing: only a walk that cannot be ended is an error.
+    Ok(exit.code.unwrap_or(0))
+}
+
+/// What would be asked of the device, and how often.
+fn told(bench: &Bench) -> BTreeMap<String, u64> {
+    let mut told = BTreeMap::new();
+    for (_, command) in &bench.trace {
+        let what = match command {
+            Command::SetToggle { factor, level } => format!("set {factor} to {level}"),
+            Command::StartDrain { kind, .. } => format!("download {kind:?} in a window"),
+            Command::Collect { .. } => "collect the ring".to_owned(),
+            Command::StartArm(_) => "arm".to_owned(),
+            Command::SampleClock => "sample the clock".to_owned(),
+            _ => continue,
+        };
+        *told.entry(what).or_default() += 1;
+    }
+    told
+}
