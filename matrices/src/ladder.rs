@@ -11,7 +11,7 @@ use crate::levels::Layout;
 use crate::number::Number;
 use crate::plan::{Class, Gate, Kind, Ladder, Plan};
 use crate::stats::{critical_t, upper_bound};
-use crate::verdict::{Decision, GateResult, counted_blocks};
+use crate::verdict::{Decision, GateResult, Outcome, Verdict, counted_blocks};
 use serde::{Deserialize, Serialize};
 
 /// What a ladder showed.
@@ -119,6 +119,22 @@ impl Envelope {
             (None, Stop::Failed) => Decision::Fail,
             _ => Decision::Inconclusive,
         }
+    }
+
+    /// Gives the verdict of a run its ladder's word: steps above the one that ends it are not missing, and what fails there
+    /// is the limit that was looked for. A spoiled or unfinished run keeps its own word, and what was tried with other
+    /// margins never passes.
+    pub fn decide(&self, verdict: &mut Verdict) {
+        if verdict.verdict == Outcome::Invalid || self.stop == Stop::Unfinished {
+            return;
+        }
+        verdict.verdict = match self.decision() {
+            Decision::Pass if verdict.exploratory => Outcome::Inconclusive,
+            Decision::Pass => Outcome::Pass,
+            Decision::Fail => Outcome::Fail,
+            Decision::Inconclusive | Decision::Shown => Outcome::Inconclusive,
+        };
+        verdict.reasons = vec![self.sentence()];
     }
 
     /// The envelope in one sentence, bounded as it is meant.

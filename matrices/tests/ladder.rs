@@ -154,3 +154,24 @@ fn too_few_arms_for_the_share_of_the_error_are_named_with_the_number_that_would_
     assert_eq!(problem(&plan), None, "a zero needs no pairs");
     assert!(plan.gate.iter().all(|gate| gate.class == Class::Gate));
 }
+
+#[test]
+fn the_word_of_a_ladder_is_its_envelope_but_never_over_a_spoiled_or_unfinished_run() {
+    use wireproof_matrices::verdict::{Circumstances, Outcome as Says, judge};
+    let plan = plan();
+    let (run, envelope) = climb(&plan, bench(&plan, 1));
+    let word = |known: &Circumstances, arms: &[_]| {
+        let mut verdict = judge(&plan, arms, known);
+        Envelope::of(&plan, arms).expect("the plan has a ladder").decide(&mut verdict);
+        (verdict.verdict, verdict.reasons[0].clone())
+    };
+    let known = Circumstances::default();
+    assert_eq!(judge(&plan, &run.bench.arms, &known).verdict, Says::Partial);
+    assert_eq!(word(&known, &run.bench.arms), (Says::Pass, envelope.sentence()));
+    let spoiled =
+        Circumstances { run_invalid: vec!["the bench slept".to_owned()], ..Circumstances::default() };
+    assert_eq!(word(&spoiled, &run.bench.arms).0, Says::Invalid);
+    assert_eq!(word(&known, &run.bench.arms[..12]).0, Says::Partial);
+    let tried = Circumstances { what_if: vec!["p95".to_owned()], ..Circumstances::default() };
+    assert_eq!(word(&tried, &run.bench.arms).0, Says::Inconclusive);
+}

@@ -12,6 +12,7 @@ use wireproof_matrices::arm::{Arm, Episode, Owners};
 use wireproof_matrices::correlate::of_arms;
 use wireproof_matrices::digest::Digest;
 use wireproof_matrices::journal::Record;
+use wireproof_matrices::ladder::Envelope;
 use wireproof_matrices::plan::{Margin, Plan};
 use wireproof_matrices::resume::Progress;
 use wireproof_matrices::runner::io::{Ending, Outcome};
@@ -82,6 +83,8 @@ pub struct Judged {
     pub environment: Option<serde_json::Value>,
     /// What a reader has to know.
     pub findings: Vec<Finding>,
+    /// How far a ladder got.
+    pub envelope: Option<Envelope>,
 }
 
 /// Judges a bundle.
@@ -108,13 +111,17 @@ pub fn judge_opened(bundle: &Bundle, how: &How) -> Result<Judged, BundleError> {
     let drops_vs_drains = of_arms(&frozen, &arms).and_then(|laid| serde_json::to_value(laid).ok());
     let known = circumstances(bundle, &frozen)?;
     let circumstances = Circumstances { what_if: changed, drops_vs_drains, ..known };
-    let verdict = judge(&plan, &arms, &circumstances);
+    let mut verdict = judge(&plan, &arms, &circumstances);
+    let envelope = Envelope::of(&plan, &arms);
+    if let Some(envelope) = &envelope {
+        envelope.decide(&mut verdict);
+    }
     let environment = match bundle.files().contains_key("env.json") {
         true => serde_json::from_slice(&bundle.read("env.json")?).ok(),
         false => None,
     };
     let findings = findings(bundle, &arms);
-    Ok(Judged { plan, verdict, environment, findings })
+    Ok(Judged { plan, verdict, environment, findings, envelope })
 }
 
 /// Every attempt that was kept, in the order of the run.
@@ -214,6 +221,7 @@ pub fn report(judged: &Judged) -> Report<'_> {
     Report {
         plan: Some(&judged.plan),
         environment: judged.environment.as_ref(),
+        envelope: judged.envelope.as_ref(),
         ..Report::new(&judged.verdict)
     }
 }
