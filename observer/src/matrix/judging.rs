@@ -111,17 +111,23 @@ pub fn judge_opened(bundle: &Bundle, how: &How) -> Result<Judged, BundleError> {
     let drops_vs_drains = of_arms(&frozen, &arms).and_then(|laid| serde_json::to_value(laid).ok());
     let known = circumstances(bundle, &frozen)?;
     let circumstances = Circumstances { what_if: changed, drops_vs_drains, ..known };
-    let mut verdict = judge(&plan, &arms, &circumstances);
-    let envelope = Envelope::of(&plan, &arms);
-    if let Some(envelope) = &envelope {
-        envelope.decide(&mut verdict);
-    }
+    let (verdict, envelope) = decided(&plan, &arms, &circumstances);
     let environment = match bundle.files().contains_key("env.json") {
         true => serde_json::from_slice(&bundle.read("env.json")?).ok(),
         false => None,
     };
     let findings = findings(bundle, &arms);
     Ok(Judged { plan, verdict, environment, findings, envelope })
+}
+
+/// The verdict of a run, and of a plan with a ladder how far it got.
+pub fn decided(plan: &Plan, arms: &[Arm], circumstances: &Circumstances) -> (Verdict, Option<Envelope>) {
+    let mut verdict = judge(plan, arms, circumstances);
+    let envelope = Envelope::of(plan, arms);
+    if let Some(envelope) = &envelope {
+        envelope.decide(&mut verdict);
+    }
+    (verdict, envelope)
 }
 
 /// Every attempt that was kept, in the order of the run.

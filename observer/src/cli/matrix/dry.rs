@@ -5,7 +5,7 @@ use super::judge::{Show, show};
 use crate::cli::failure::{Failure, INTEGRITY, IO};
 use crate::cli::say;
 use crate::matrix::env::tool;
-use crate::matrix::judging::Judged;
+use crate::matrix::judging::{Judged, decided};
 use crate::matrix::schedule::schedule;
 use std::collections::BTreeMap;
 use wireproof_matrices::digest::Digest;
@@ -14,7 +14,7 @@ use wireproof_matrices::plan::Plan;
 use wireproof_matrices::runner::io::Command;
 use wireproof_matrices::runner::{Runner, Start};
 use wireproof_matrices::simulated::{Bench, Driven, drive};
-use wireproof_matrices::verdict::{Circumstances, judge};
+use wireproof_matrices::verdict::Circumstances;
 use wireproof_protocols::Timestamp;
 
 /// Seed of the simulated noise: the same walk every time.
@@ -53,8 +53,9 @@ pub(super) fn run(plan: &Plan, sha256: &str, shown: &Show) -> Result<u8, Failure
         judged_by: tool(),
         ..Circumstances::default()
     };
-    let verdict = judge(plan, &bench.arms, &circumstances);
-    show(&Judged { plan: plan.clone(), verdict, environment: None, findings: Vec::new() }, shown)?;
+    let (verdict, envelope) = decided(plan, &bench.arms, &circumstances);
+    let judged = Judged { plan: plan.clone(), verdict, environment: None, findings: Vec::new(), envelope };
+    show(&judged, shown)?;
     // What is made up proves nothing: only a walk that cannot be ended is an error.
     Ok(exit.code.unwrap_or(0))
 }
