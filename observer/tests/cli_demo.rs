@@ -24,7 +24,9 @@ fn three_planted_faults_are_found_and_every_datagram_has_an_owner() {
     for seed in ["2", "4", "9"] {
         let out = dir.path().join(seed);
         let (code, said, err) = outcome(
-            wireproof(dir.path()).args(["demo", "-q", "--seconds", "5", "--seed", seed, "--out"]).arg(&out),
+            wireproof(dir.path())
+                .args(["demo", "-q", "--no-matrix", "--seconds", "5", "--seed", seed, "--out"])
+                .arg(&out),
         );
         let summary = json(&out.join("summary.json"));
         let lost = summary["observer"]["lost"].as_u64().unwrap();
@@ -82,10 +84,35 @@ fn the_folder_of_a_demo_before_is_used_again_with_its_own_rings_only() {
         fs::write(dir.path().join("out/rings").join(name), "old").unwrap();
     }
     let (code, said, err) =
-        outcome(wireproof(dir.path()).args(["demo", "-q", "--seconds", "5", "--out", "out"]));
+        outcome(wireproof(dir.path()).args(["demo", "-q", "--no-matrix", "--seconds", "5", "--out", "out"]));
     assert!(code == 0 || code == SPOILED, "{said}{err}");
     assert!(!dir.path().join("out/rings/drain-0001-1.bin").exists());
     assert_eq!(fs::read_to_string(dir.path().join("out/rings/mine.bin")).unwrap(), "old");
+}
+
+#[test]
+fn the_short_matrix_leaves_a_bundle_that_can_be_checked_and_does_not_decide_the_exit_code() {
+    let dir = tempfile::tempdir().unwrap();
+    let (code, said, err) = outcome(wireproof(dir.path()).args(["demo", "--seconds", "5", "--out", "out"]));
+    assert!(code == 0 || code == SPOILED, "{said}{err}");
+    assert!(said.contains("\nfound 3 of 3, 0 false") || code == SPOILED, "{said}");
+    let told = err.lines().find(|line| line.contains("short matrix")).expect("a line of the matrix");
+    assert!(told.contains("decides nothing here"), "{err}");
+    let evidence = dir.path().join("out/matrix/evidence");
+    let bundle =
+        fs::read_dir(evidence).unwrap().map(|entry| entry.unwrap().path()).find(|path| path.is_dir());
+    let bundle = bundle.expect("its bundle");
+    let verdict = json(&bundle.join("verdict.json"));
+    assert!(told.contains(&verdict["verdict"].as_str().unwrap().to_uppercase()), "{told} {verdict}");
+    assert!(
+        verdict["gates"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|g| g["class"] != "gate" || g["metric"] != "frame.p95")
+    );
+    let verified = outcome(wireproof(dir.path()).args(["matrix", "verify"]).arg(&bundle));
+    assert_eq!(verified.0, 0, "{verified:?}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 mod children;
 mod compare;
+mod matrix;
 mod plan;
 mod told;
 
@@ -46,7 +47,9 @@ Examples:
 
 A device of three outputs (BigPacket, sACN, DDP) sends to this host, is observed, and has its flight recorder
 downloaded meanwhile. Three faults are planted at times that the seed chooses, and have to be found, each with its
-owner. Everything is kept in the folder: index.html, run.md, summary.json, the truth, the tape, the rings.
+owner. Then a short matrix lays four arms without and with downloads against each other; it has no latency gate and
+decides nothing. Everything is kept in the folder: index.html, run.md, summary.json, the truth, the tape, the rings,
+and the matrix with its bundle.
 
 Exit code 0 when all three were found, nothing else was, and the observer lost nothing; 1 when not; 4 when the
 observer lost something; 5 after Ctrl-C.")]
@@ -58,8 +61,11 @@ pub(super) struct DemoArgs {
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Length, seconds
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(5..=50))]
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u64).range(5..=50))]
     seconds: u64,
+    /// Leave out the short matrix at the end
+    #[arg(long)]
+    no_matrix: bool,
     /// Say nothing but the result
     #[arg(short, long)]
     quiet: bool,
@@ -85,7 +91,7 @@ pub(super) fn run(args: &DemoArgs) -> Result<u8, Failure> {
     let demo = Demo { args, out, outputs, faults, frames };
     let ended = transmit::interrupts()?;
     let ring = RingFile::new(&demo.out);
-    let device = children::device(&demo.out, &ring, frames, args.seed)?;
+    let device = children::device(&demo.out, &ring, frames, args.seed, &[])?;
     let (_service, url) = service(&ring.path, &[])?;
     demo.introduce(&url);
     let mut observed = demo.observe(source, device, &url, &ended)?;
@@ -94,6 +100,9 @@ pub(super) fn run(args: &DemoArgs) -> Result<u8, Failure> {
     let comparison = compare(&observed.account, &deeds, &demo.outputs);
     let mut summary = observe::summary(&observed);
     summary.reconciled = reconciled;
+    if !args.no_matrix && !ended.load(Ordering::Relaxed) {
+        demo.matrix(&ended);
+    }
     demo.keep(&summary, &comparison)?;
     Ok(demo.code(&summary, &comparison, ended.load(Ordering::Relaxed)))
 }
@@ -162,6 +171,14 @@ impl Demo<'_> {
         }
         let length = self.args.seconds;
         say(&format!("{length} s at {RATE} frames a second, recorder at {url}, seed {}", self.args.seed));
+    }
+
+    /// Runs the short matrix; whatever becomes of it is told and decides nothing.
+    fn matrix(&self, ended: &AtomicBool) {
+        let told = matrix::run(&self.out.join("matrix"), &self.outputs, self.args.seed, ended);
+        if !self.args.quiet {
+            say(&told.unwrap_or_else(|failure| format!("the short matrix was not run: {failure}")));
+        }
     }
 
     /// Observes until the device has ended.

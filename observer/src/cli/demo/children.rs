@@ -25,7 +25,12 @@ pub(super) struct RingFile {
 impl RingFile {
     /// A name of this process, in memory where there is such a place.
     pub(super) fn new(out: &Path) -> RingFile {
-        let name = memory::own_name("demo", "ring");
+        RingFile::named(out, "ring")
+    }
+
+    /// The same with another ending.
+    pub(super) fn named(out: &Path, ending: &str) -> RingFile {
+        let name = memory::own_name("demo", ending);
         memory::sweep(Path::new(MEMORY));
         let on_disk = !Path::new(MEMORY).is_dir();
         RingFile { path: if on_disk { out } else { Path::new(MEMORY) }.join(name), on_disk }
@@ -38,8 +43,14 @@ impl Drop for RingFile {
     }
 }
 
-/// Starts the device; it waits for [`Kept::go`].
-pub(super) fn device(out: &Path, ring: &RingFile, frames: u64, seed: u64) -> Result<Kept, Failure> {
+/// Starts the device, with these options besides; it waits for [`Kept::go`].
+pub(super) fn device(
+    out: &Path,
+    ring: &RingFile,
+    frames: u64,
+    seed: u64,
+    more: &[&str],
+) -> Result<Kept, Failure> {
     let own = own_file()?;
     let log_path = out.join("device.log");
     let log = File::create(&log_path).map_err(|error| {
@@ -51,7 +62,7 @@ pub(super) fn device(out: &Path, ring: &RingFile, frames: u64, seed: u64) -> Res
         .arg(super::plan::RATE.to_string());
     command.arg("--frames").arg(frames.to_string()).arg("--seed").arg(seed.to_string());
     command.arg("--rig").arg(out.join("device.toml")).arg("--truth").arg(out.join("truth.jsonl"));
-    command.arg("--ring").arg(&ring.path).arg("-o").arg(out.join("device.json"));
+    command.arg("--ring").arg(&ring.path).arg("-o").arg(out.join("device.json")).args(more);
     if ring.on_disk {
         command.arg("--ring-on-disk");
     }
