@@ -28,13 +28,13 @@ pub(crate) const RAW: Treatment =
 pub(crate) const PLAIN: Treatment = Treatment {
     name: "plain",
     what: "conversion on the device, ordinary priority",
-    path: "/v1/trace.json?flavour=plain",
+    path: "/v1/trace.json",
 };
 /// The same, as considerate as it can be.
 pub(crate) const NICED: Treatment = Treatment {
     name: "niced",
     what: "conversion on the device, SCHED_IDLE",
-    path: "/v1/trace.json?flavour=niced",
+    path: "/v1/trace.json?nice=1",
 };
 
 /// Two arms, one after the other.
