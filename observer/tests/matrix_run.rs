@@ -432,3 +432,36 @@ fn an_observer_that_stands_still_during_raw_drains_is_invalid_and_never_a_fail()
     assert!(lost.as_u64() > Some(0) && lost == own, "every missing datagram is the bench's: {lost} {own}");
     drop(bench.device);
 }
+
+#[test]
+fn a_treatment_that_changes_the_picture_fails_by_equality_of_payloads() {
+    let bench = Bench::new(&["--fault", "payload:while=drain"]);
+    let plan = bench.plan("2s", 2, "on");
+    let gate = "\n[[gate]]\nid = \"payload\"\nclass = \"gate\"\nmetric = \"wire.payload\"\nkind = \"zero\"\nmin_trials = 100\n";
+    let text = fs::read_to_string(&plan).unwrap() + gate;
+    fs::write(&plan, text).unwrap();
+    let (code, out, said) = bench.outcome(&["run", "plan.toml"]);
+    let verdict = verdict(&bench.bundle());
+    assert_eq!((code, verdict["verdict"].as_str()), (1, Some("fail")), "{said}{out}");
+    assert_eq!((of_gate(&verdict, "payload"), of_gate(&verdict, "lost")), ("fail", "pass"), "{out}");
+}
+
+#[test]
+fn datagrams_that_the_device_keeps_back_beside_downloads_fail_the_run_and_are_the_senders() {
+    let bench = Bench::new(&["--fault", "unsent:while=drain,rate=0.5"]);
+    bench.plan("2s", 2, "on");
+    let (code, out, said) = bench.outcome(&["run", "plan.toml"]);
+    let verdict = verdict(&bench.bundle());
+    assert_eq!((code, verdict["verdict"].as_str()), (1, Some("fail")), "{said}{out}");
+    assert_eq!(of_gate(&verdict, "lost"), "fail", "{out}");
+    let counted = &verdict["attribution"]["counted"];
+    assert!(counted["sender"].as_u64() > Some(0), "{counted}");
+    assert_eq!([&counted["wire"], &counted["observer"]], [0, 0], "{counted}");
+    let laid = &verdict["drops_vs_drains"];
+    assert!(laid["episodes"].as_u64() > Some(0) && laid["episodes"] == laid["episodes_inside"], "{laid}");
+}
+
+fn of_gate<'a>(verdict: &'a Value, id: &str) -> &'a str {
+    let gates = verdict["gates"].as_array().unwrap();
+    gates.iter().find(|gate| gate["id"] == id).unwrap()["verdict"].as_str().unwrap()
+}

@@ -25,17 +25,11 @@ pub(crate) struct Treatment {
 pub(crate) const RAW: Treatment =
     Treatment { name: "raw", what: "raw copies, SCHED_IDLE", path: "/v1/ring/raw" };
 /// The conversion on the device.
-pub(crate) const PLAIN: Treatment = Treatment {
-    name: "plain",
-    what: "conversion on the device, ordinary priority",
-    path: "/v1/trace.json",
-};
+pub(crate) const PLAIN: Treatment =
+    Treatment { name: "plain", what: "conversion on the device, ordinary priority", path: "/v1/trace.json" };
 /// The same, as considerate as it can be.
-pub(crate) const NICED: Treatment = Treatment {
-    name: "niced",
-    what: "conversion on the device, SCHED_IDLE",
-    path: "/v1/trace.json?nice=1",
-};
+pub(crate) const NICED: Treatment =
+    Treatment { name: "niced", what: "conversion on the device, SCHED_IDLE", path: "/v1/trace.json?nice=1" };
 
 /// Two arms, one after the other.
 #[derive(Clone, Debug)]
