@@ -34,8 +34,8 @@ impl Options {
     /// Reads `OBSERVER_EFFECT_*`.
     pub(crate) fn of_environment() -> Outcome<Options> {
         Ok(Options {
-            blocks: number("BLOCKS", 10)?,
-            seconds: number("SECONDS", 5)?,
+            blocks: number("BLOCKS", 6)?,
+            seconds: number("SECONDS", 15)?,
             warm_up: number("WARM_UP", 45)?,
             cost_blocks: number("COST_BLOCKS", 15)?,
             cost_seconds: number("COST_SECONDS", 2)?,
