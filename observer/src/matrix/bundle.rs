@@ -23,7 +23,7 @@ pub use lock::{TargetLock, lock_folder};
 pub use read::{ArmFiles, Bundle, Seal};
 pub use scan::{Run, Runs, scan};
 pub use space::{check_space, estimate, free_bytes};
-pub use tables::{Counters, Finding, Row, SummaryRow, TableError, read_rows, summary_rows, write_rows};
+pub use tables::{Finding, Row, SummaryRow, TableError, read_rows, summary_rows, write_rows};
 pub use tables::{read_drains, read_episodes, read_findings, read_frames, read_wire};
 pub use tables::{write_drains, write_episodes, write_findings, write_frames, write_wire};
 pub use writer::{NewBundle, Writer};

@@ -68,6 +68,8 @@ fn told(dir: &Path, code: Option<i32>) -> String {
     let line =
         verdict.lines().find_map(|line| line.strip_prefix("**")).map(|line| line.trim_end_matches('*'));
     if let Some(line) = line {
+        // The report is Markdown; a person at a terminal is told the words.
+        let line = line.replace('\\', "");
         return format!(
             "short matrix, which decides nothing here: {line}; {}",
             dir.join("verdict.md").display()

@@ -170,40 +170,6 @@ impl Row for WireLine {
     ];
 }
 
-/// A row of `counters.csv`: the bench's counters, cumulative, every 100 ms. A counter that the platform lacks is empty.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counters {
-    /// Bench clock, ns.
-    pub at_ns: i64,
-    /// Drops of the sockets.
-    pub socket_drops: Option<u64>,
-    /// Datagrams refused for want of buffer, of the whole host.
-    pub rcvbuf_errors: Option<u64>,
-    /// Datagrams with a wrong checksum, of the whole host.
-    pub checksum_errors: Option<u64>,
-    /// Drops of the tap.
-    pub tap_drops: Option<u64>,
-    /// Drops of the network card.
-    pub nic_drops: Option<u64>,
-    /// Drops of the kernel's backlog.
-    pub softnet_drops: Option<u64>,
-    /// Longest gap of the receive loop since the row before, ns.
-    pub loop_gap_ns: Option<u64>,
-}
-
-impl Row for Counters {
-    const HEADER: &'static [&'static str] = &[
-        "at_ns",
-        "socket_drops",
-        "rcvbuf_errors",
-        "checksum_errors",
-        "tap_drops",
-        "nic_drops",
-        "softnet_drops",
-        "loop_gap_ns",
-    ];
-}
-
 /// A row of `summary.csv`: a metric of an attempt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SummaryRow {

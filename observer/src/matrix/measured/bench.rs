@@ -5,11 +5,10 @@ use super::tape::Taped;
 use crate::matrix::bundle;
 use serde::{Deserialize, Serialize};
 use wireproof_matrices::arm::Measured;
+use wireproof_matrices::clock::{Reading, step};
 use wireproof_matrices::plan::Plan;
 use wireproof_protocols::verify::DropLayer;
 
-/// Slewing clocks move apart by this much, parts in a million.
-const SLEW_PPM: i64 = 500;
 /// The time for which a bench slept, ns, beyond which it was suspended.
 const ASLEEP_NS: i64 = 1_000_000;
 
@@ -32,6 +31,12 @@ pub struct Row {
     pub softnet_dropped: Option<u64>,
     /// Times a link came up or went down.
     pub carrier_changes: Option<u64>,
+}
+
+impl Row {
+    fn clocks(&self) -> Reading {
+        Reading { steady_ns: self.steady_ns, settable_ns: self.at_ns }
+    }
 }
 
 impl bundle::Row for Row {
@@ -61,19 +66,11 @@ pub(super) fn measure(plan: &Plan, noted: &Noted, rows: &[Row], taped: &Taped, m
     };
     health.host_drops = grown(|row| row.nic_dropped).saturating_add(grown(|row| row.softnet_dropped));
     let limit = i64::try_from(plan.validity.clock_step_ns).unwrap_or(i64::MAX);
-    health.clock_steps_ns = pairs().filter_map(|(a, b)| step(a, b, limit)).collect();
+    health.clock_steps_ns = pairs().filter_map(|(a, b)| step(a.clocks(), b.clocks(), limit)).collect();
     health.clock_steps_ns.extend(taped.steps.iter().filter(|_| rows.len() < 2));
     health.suspended = pairs().any(|(a, b)| b.asleep_ns.saturating_sub(a.asleep_ns) > ASLEEP_NS);
     let down = taped.drops.iter().any(|drops| drops.layer == DropLayer::Link);
     health.link_down = down || grown(|row| row.carrier_changes) > 0;
-}
-
-/// How far the settable clock jumped between two readings, if it did.
-fn step(a: &Row, b: &Row, limit: i64) -> Option<i64> {
-    let passed = b.steady_ns.saturating_sub(a.steady_ns);
-    let by = b.at_ns.saturating_sub(a.at_ns).saturating_sub(passed);
-    let slewed = passed.saturating_mul(SLEW_PPM) / 1_000_000;
-    (by.saturating_abs() > limit.saturating_add(slewed)).then_some(by)
 }
 
 /// The readings from the last one before the window to the first one after it.
