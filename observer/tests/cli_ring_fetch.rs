@@ -260,6 +260,13 @@ fn an_interrupted_download_leaves_nothing() {
     command.current_dir(folder.path()).env_clear().args(["ring", "fetch", &url, "-o", "ring.bin"]);
     let child = command.args(["--timeout", "10min"]).stderr(Stdio::piped()).spawn().unwrap();
     let (mut stream, _) = listener.accept().unwrap();
+    // An answer before its question would be refused.
+    let mut asked = Vec::new();
+    while !asked.ends_with(b"\r\n\r\n") {
+        let mut octet = [0];
+        stream.read_exact(&mut octet).unwrap();
+        asked.extend(octet);
+    }
     stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nhalf of it").unwrap();
     // It has begun to write when its file is there.
     while files(folder.path()).is_empty() {
