@@ -161,6 +161,9 @@ pub struct Measured {
     pub boot: [String; 2],
     /// True when records of the window had been overwritten.
     pub wrapped: bool,
+    /// True when the collected copy of the ring was made before the window had ended: its last frames are not in it.
+    #[serde(default)]
+    pub stale: bool,
     /// Deadline misses recorded in the window.
     pub misses: u64,
     /// Stage ranges `FROM,TO` asked for by gates: times of the frames in the window, ns.

@@ -174,7 +174,7 @@ pub fn drops_vs_drains(arms: &[ArmTimes], tail_ns: u64) -> DropsVsDrains {
     DropsVsDrains {
         correlated,
         depends_on_straddles: inside_range.iter().any(|inside| both(*inside) != correlated),
-        text: sentence(correlated, inside, episodes, share),
+        text: sentence(correlated, binomial(inside) < LEVEL, [inside, episodes], hits(inside), share),
         exposure_ns,
         window_exposure_ns,
         drains: sum(|a| a.drains.len() as u64),
@@ -328,12 +328,25 @@ fn lags(laid: &[Laid]) -> Lags {
     lags
 }
 
-fn sentence(correlated: bool, inside: u64, episodes: u64, share: f64) -> String {
+/// What it comes to. Losses that keep a place of their own within windows stay in them when they are shifted a little:
+/// windows that are long against the arm then leave the shift test nothing to tell, which is said.
+fn sentence(
+    correlated: bool,
+    beyond_chance: bool,
+    [inside, episodes]: [u64; 2],
+    hits: usize,
+    share: f64,
+) -> String {
     let share = format!("{:.1} %", share * 100.0);
     let counted =
         format!("{inside} of {episodes} loss episodes lie in the windows of downloads, {share} of the time");
     if correlated {
         format!("{counted}: losses and downloads coincide, which does not say who lost anything")
+    } else if beyond_chance {
+        format!(
+            "{counted}: more than chance alone puts there, but {hits} of {SHIFTS} shifts in time do as well, so that a \
+             rhythm of their own is not excluded; longer arms or shorter downloads would tell"
+        )
     } else {
         format!("{counted}: no coincidence is shown")
     }

@@ -7,9 +7,9 @@
 
 use crate::arm::Arm;
 use crate::gate::{Block, Counted, judge};
-use crate::levels::Layout;
+use crate::levels::{Layout, Levels};
 use crate::number::Number;
-use crate::plan::{Class, Gate, Kind, Ladder, Plan};
+use crate::plan::{Class, Gate, Kind, Ladder, Plan, PlanStream};
 use crate::stats::{critical_t, upper_bound};
 use crate::verdict::{Decision, GateResult, Outcome, Verdict, counted_blocks};
 use serde::{Deserialize, Serialize};
@@ -87,7 +87,7 @@ impl Envelope {
         let layout = Layout::of(plan);
         let blocks = counted_blocks(plan, &layout, arms);
         let (mut steps, mut stop) = (Vec::new(), Stop::Top);
-        for (number, level) in (0_u32..).zip(levels(plan, ladder)) {
+        for (number, level) in (0_u32..).zip(plan.rungs()) {
             let taken = blocks.iter().filter(|block| block.stratum == number).cloned().collect();
             let step = step(plan, &layout, level, taken);
             let ended = ended(&step, ladder);
@@ -164,16 +164,28 @@ impl Envelope {
 }
 
 /// The levels of the factor that is raised.
-fn levels(plan: &Plan, ladder: &Ladder) -> Vec<u64> {
-    let factor = plan.factor.iter().find(|factor| factor.name == ladder.factor);
-    factor
-        .map(|factor| factor.levels.iter().filter_map(|level| level.parse().ok()).collect())
-        .unwrap_or_default()
+impl Plan {
+    /// The levels of a ladder's factor, in the order of the plan; none without a ladder.
+    pub fn rungs(&self) -> Vec<u64> {
+        let named = |ladder: &Ladder| self.factor.iter().find(|factor| factor.name == ladder.factor);
+        let factor = self.ladder.as_ref().and_then(named);
+        factor
+            .map(|factor| factor.levels.iter().filter_map(|level| level.parse().ok()).collect())
+            .unwrap_or_default()
+    }
+
+    /// Whether the device is to send a stream at these levels. Without the ladder's level it is the lowest that counts:
+    /// nobody knows yet where the device stands.
+    pub fn sends(&self, stream: &PlanStream, levels: &Levels) -> bool {
+        let Some(from) = stream.from_level else { return true };
+        let level = self.ladder.as_ref().and_then(|ladder| levels.get(&ladder.factor)?.parse().ok());
+        level.or(self.rungs().into_iter().min()).is_none_or(|level| level >= from)
+    }
 }
 
 /// One-sided error of a step, ppm: an equal share, rounded down.
 pub fn step_alpha_ppm(plan: &Plan, ladder: &Ladder) -> u64 {
-    ladder.alpha_ppm / (levels(plan, ladder).len() as u64).max(1)
+    ladder.alpha_ppm / (plan.rungs().len() as u64).max(1)
 }
 
 /// Why the steps of a plan can never be shown to hold, with what would do; `None` when they can.
@@ -262,7 +274,7 @@ impl Climb {
         let layout = Layout::of(plan);
         let blocks: Vec<Block<'_>> = counted_blocks(plan, &layout, &self.arms);
         let whole = blocks.len() as u64 == u64::from(ladder.arms_per_step);
-        let level = levels(plan, ladder).get(first.place.stratum as usize).copied().unwrap_or_default();
+        let level = plan.rungs().get(first.place.stratum as usize).copied().unwrap_or_default();
         whole && step(plan, &layout, level, blocks).verdict != Decision::Pass
     }
 }

@@ -39,6 +39,7 @@ pub fn measured(plan: &Plan, arm: &Arm) -> Vec<&'static str> {
         (m.generation[0] != m.generation[1] || m.boot[0] != m.boot[1], "device_restarted"),
         (m.clock_drift_ns.unsigned_abs() > plan.validity.clock_step_ns, "clock_unstable"),
         (m.wrapped, "ring_wrapped"),
+        (frames_needed(plan, arm) && m.stale, "ring_stale"),
         (m.torn_frames > 0 && m.torn_frames.saturating_mul(TORN_OF) >= m.frames.len() as u64, "torn_frames"),
         (drains_failed(m), "drain_failed"),
         (drains_missing(plan, m), "too_few_drains"),

@@ -210,6 +210,16 @@ fn row_15_a_wrapped_ring_is_collected_once_more_if_the_arms_records_are_still_th
 }
 
 #[test]
+fn a_copy_from_before_the_end_of_the_window_is_asked_for_again_until_it_is_fresh() {
+    let more = |run: &Run| run.commands(|command| matches!(command, Command::Collect { .. })).len();
+    let clean = more(&run(&short(1), &[]));
+    let once = run(&short(1), &[(1..=1, Fault::RingStale { times: 3 })]);
+    assert_eq!((once.reasons(1), once.outcome(), more(&once)), (vec![], Outcome::Complete, clean + 3));
+    let never = spoils(&short(2), 1, Fault::RingStale { times: 4 }, "ring_stale");
+    assert_eq!(never.outcome(), Outcome::Complete);
+}
+
+#[test]
 fn row_16_a_cut_download_fails_the_arm_inside_the_window_and_is_collected_once_more_behind_it() {
     let plan = short(2);
     let raw = nth(&plan, "raw", 1);

@@ -36,7 +36,7 @@ fn an_arm_without_a_fault_counts() {
 #[test]
 fn every_fault_has_its_word() {
     type Change = fn(&mut Arm);
-    let rows: [(&str, Change); 16] = [
+    let rows: [(&str, Change); 17] = [
         ("observer_lost", |arm| arm.measured.health.lost = 1),
         ("observer_lost", |arm| arm.measured.streams[0].owners.observer = 1),
         ("host_drops", |arm| arm.measured.health.host_drops = 1),
@@ -46,6 +46,7 @@ fn every_fault_has_its_word() {
         ("device_restarted", |arm| arm.measured.boot = ["a".into(), "b".into()]),
         ("clock_unstable", |arm| arm.measured.clock_drift_ns = -1_000_001),
         ("ring_wrapped", |arm| arm.measured.wrapped = true),
+        ("ring_stale", |arm| arm.measured.stale = true),
         ("torn_frames", |arm| arm.measured.torn_frames = 1),
         ("drain_failed", |arm| arm.measured.drains[0].failed = Some("timeout".into())),
         ("too_few_drains", |arm| arm.measured.drains.truncate(3)),

@@ -79,6 +79,8 @@ pub const STATE: usize = 0x1C0;
 pub const ENABLED: usize = 0x1C8;
 /// The stamp of a copy.
 pub const STAMP: usize = 0x200;
+/// `u64` when the copy was begun, CLOCK_MONOTONIC, ns, in the stamp.
+pub const STAMP_START: usize = 0x230;
 /// `u64` number of the copy, in the stamp.
 pub const STAMP_SNAPSHOT: usize = 0x248;
 /// `u32` CRC-32C of everything behind the header, in the stamp.

@@ -225,3 +225,15 @@ proptest::proptest! {
         proptest::prop_assert_eq!(shift::counts(std::slice::from_ref(&laid), SHIFTS)[j as usize - 1], one_by_one);
     }
 }
+
+#[test]
+fn losses_at_one_place_of_long_windows_are_beyond_chance_and_yet_no_coincidence() {
+    let arm = |start: i64| ArmTimes {
+        length_ns: 4_000 * MS,
+        drains: vec![ms(start, start + 150)],
+        losses: vec![loss(start + 50, 1)],
+    };
+    let laid = drops_vs_drains(&[300, 900, 1_500, 2_100, 2_700, 3_100].map(arm), 100_000_000);
+    assert!(laid.binomial_p.0 < 0.01 && laid.circular_shift_p.0 > 0.01 && !laid.correlated, "{laid:?}");
+    assert!(laid.text.ends_with("longer arms or shorter downloads would tell"), "{}", laid.text);
+}

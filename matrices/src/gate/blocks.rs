@@ -5,7 +5,7 @@
 use crate::arm::Arm;
 use crate::levels::{Layout, Levels, selects};
 use crate::metrics::{Metric, Reading, read};
-use crate::plan::Plan;
+use crate::plan::{Plan, PlanStream};
 use std::collections::BTreeMap;
 
 /// A block with every treatment's arm.
@@ -55,10 +55,13 @@ impl<'a> Counted<'a> {
         arms
     }
 
-    /// Streams of a metric: those of the plan, or the one series of a metric without streams.
+    /// Streams of a metric: those of the plan that any of the arms is to show, or the one series of a metric without
+    /// streams.
     pub(crate) fn series(&self, metric: &Metric) -> Vec<Option<String>> {
         if metric.by_stream() {
-            self.plan.stream.iter().map(|stream| Some(stream.id.clone())).collect()
+            let arms: Vec<&Arm> = self.blocks.iter().flat_map(|block| block.arms.values().copied()).collect();
+            let shown = |stream: &&PlanStream| arms.iter().any(|arm| self.plan.sends(stream, &arm.levels));
+            self.plan.stream.iter().filter(shown).map(|stream| Some(stream.id.clone())).collect()
         } else {
             vec![None]
         }

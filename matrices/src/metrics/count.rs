@@ -95,7 +95,8 @@ fn misses(plan: &Plan, arm: &Arm) -> Count {
 fn lost(plan: &Plan, arm: &Arm) -> Count {
     let shown =
         |id: &str| arm.measured.streams.iter().any(|one| one.id == id && (one.datagrams > 0 || one.lost > 0));
-    let silent = plan.stream.iter().filter(|stream| !shown(&stream.id)).count() as u64;
+    let expected = plan.stream.iter().filter(|stream| plan.sends(stream, &arm.levels));
+    let silent = expected.filter(|stream| !shown(&stream.id)).count() as u64;
     let mut sum = Count { ambiguous: silent, ..Count::default() };
     for stream in &arm.measured.streams {
         let open = stream.lost.saturating_sub(stream.owners.all());

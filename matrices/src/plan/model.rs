@@ -88,6 +88,9 @@ pub struct PlanStream {
     pub datagrams_per_frame: u32,
     /// Values of the sequence number.
     pub seq_modulus: u64,
+    /// Of a ladder: the level from which on the device sends it; `None`: at every level.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from_level: Option<u64>,
 }
 
 /// What a factor is.

@@ -352,6 +352,9 @@ pub struct Collected {
     pub bytes: u64,
     /// True when records of the window had been overwritten.
     pub wrapped: bool,
+    /// True when the copy was made before the window had ended, because the device answers with one that it had.
+    #[serde(default)]
+    pub stale: bool,
     /// True when the window's records were still in the device when the download ended, so that a retry is worth it.
     pub still_there: bool,
     /// True when it parsed as a ring.

@@ -16,6 +16,15 @@ use wireproof_protocols::Timestamp;
 
 /// Most findings kept of one arm.
 const NOTES: usize = 64;
+/// What is wrong with a copy from before the end of the window.
+const STALE: &str = "ring_stale";
+/// How long a device may go on answering with the same copy before it is asked again, ns.
+const FRESH_NS: i64 = 500_000_000;
+
+/// How often a ring is collected that has this against it.
+fn attempts(problem: &str) -> u32 {
+    if problem == STALE { 4 } else { 2 }
+}
 
 type Answered = Option<Result<Answer, Failure>>;
 
@@ -80,7 +89,8 @@ impl Runner {
         if self.now < until { Move::Wait(until, Step::Pause(Some(until))) } else { Move::Next }
     }
 
-    /// Downloads the ring; once more when it was cut short, or overwritten while the window's records are still there.
+    /// Downloads the ring; once more when it was cut short, or overwritten while the window's records are still there, and
+    /// after a while when the device answered with a copy from before the end of the window.
     pub(super) fn collect(&mut self, attempt: u32, answer: Answered) -> Move {
         let Some(answer) = answer else {
             let limit = self.plan.drain.as_ref().map_or(30_000_000_000, |drain| drain.timeout_ns);
@@ -93,9 +103,12 @@ impl Runner {
         let place = self.arm.as_ref().map(|arm| arm.order.place.clone());
         let what = problem.unwrap_or_default();
         match problem {
-            Some(_) if again && attempt == 1 => {
-                self.steps.push_front(Step::Collect(2));
+            Some(problem) if again && attempt < attempts(problem) => {
+                self.steps.push_front(Step::Collect(attempt + 1));
                 self.steps.push_front(intent(Named::Collect, place.as_ref(), "once more"));
+                if problem == STALE {
+                    self.steps.push_front(Step::Pause(Some(self.now.plus(FRESH_NS))));
+                }
             }
             Some(problem) if self.needs_ring() => self.spoil(problem),
             Some(problem) => {
@@ -122,6 +135,7 @@ impl Runner {
             Collected { bytes, .. } if expected.is_some_and(|expected| *bytes != expected) => {
                 (Some("collect_failed"), true)
             }
+            Collected { stale: true, .. } => (Some(STALE), true),
             Collected { wrapped: true, still_there, .. } => (Some("ring_wrapped"), *still_there),
             _ if too_late => (Some("ring_wrapped"), false),
             _ => (None, false),

@@ -4,7 +4,7 @@
 
 use super::io::DrainKind;
 use super::steps::ArmRun;
-use crate::arm::{Arm, ArmDrain, Measured};
+use crate::arm::{Arm, ArmDrain, Measured, WireStream};
 use crate::gate::decides_on_frames;
 use crate::plan::Plan;
 use crate::validity::{self, SKIPPED};
@@ -32,7 +32,7 @@ pub(super) fn judge(plan: &Plan, run: &ArmRun, arm: &Arm, max_loop_gap: Option<u
     ring(&arm.measured, &mut found);
     drains(plan, run, &mut found);
     bench(&arm.measured, max_loop_gap, &mut found);
-    wire(plan, &arm.measured, &mut found);
+    wire(plan, arm, &mut found);
     found
 }
 
@@ -125,8 +125,9 @@ fn bench(measured: &Measured, max_loop_gap: Option<u64>, found: &mut Vec<Finding
 }
 
 /// Row 26.
-fn wire(plan: &Plan, measured: &Measured, found: &mut Vec<Finding>) {
-    let streams = &measured.streams;
+fn wire(plan: &Plan, arm: &Arm, found: &mut Vec<Finding>) {
+    let expected = |id: &str| plan.stream.iter().any(|s| s.id == id && plan.sends(s, &arm.levels));
+    let streams: Vec<&WireStream> = arm.measured.streams.iter().filter(|s| expected(&s.id)).collect();
     let is_multicast =
         |id: &str| plan.stream.iter().any(|stream| stream.id == id && stream.protocol == "sacn");
     let silent: Vec<&str> = streams.iter().filter(|s| s.datagrams == 0).map(|s| s.id.as_str()).collect();

@@ -294,10 +294,11 @@ impl Bench {
 
     fn collect(&self, attempt: u32) -> Collected {
         let bytes = self.plan.drain.as_ref().map_or(0, |drain| drain.expect_bytes);
-        let mut collected = Collected { bytes, wrapped: false, still_there: true, whole: true };
+        let mut collected = Collected { bytes, wrapped: false, stale: false, still_there: true, whole: true };
         for fault in self.faults() {
             match fault {
                 Fault::CollectTruncated { times } if attempt <= *times => collected.bytes /= 2,
+                Fault::RingStale { times } => collected.stale = attempt <= *times,
                 Fault::RingWraps { still_there } => {
                     collected.wrapped = attempt == 1 || !still_there;
                     collected.still_there = *still_there;

@@ -83,6 +83,11 @@ pub enum Fault {
         /// A second download still finds the window.
         still_there: bool,
     },
+    /// The device answers so many collecting downloads with a copy from before the end of the window.
+    RingStale {
+        /// How many.
+        times: u32,
+    },
     /// Row 16: a download inside the window is cut short.
     DrainTruncated {
         /// Which, from 0.

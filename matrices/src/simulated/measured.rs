@@ -55,7 +55,7 @@ impl Bench {
         let fps = i64::from(self.plan.target.expected_fps.max(1));
         let period = 1_000_000_000 / fps;
         let frames = to.since(from) / period;
-        let make = |stream: &crate::plan::PlanStream| WireStream {
+        let sent = |stream: &crate::plan::PlanStream| WireStream {
             id: stream.id.clone(),
             datagrams: frames as u64 * u64::from(stream.datagrams_per_frame),
             frames: frames as u64,
@@ -63,6 +63,10 @@ impl Bench {
             last_ns: from.plus(MS + (frames - 1) * 1_000_000_000 / fps).0,
             jitter_ns: [period as u64, period as u64 + 40_000, period as u64 + 90_000],
             ..WireStream::default()
+        };
+        let make = |stream: &crate::plan::PlanStream| match self.plan.sends(stream, &self.levels) {
+            false => WireStream { id: stream.id.clone(), ..WireStream::default() },
+            true => sent(stream),
         };
         self.plan.stream.iter().map(make).collect()
     }

@@ -76,6 +76,7 @@ pub fn drain_plan(offsets_ns: Vec<u64>) -> DrainPlan {
 
 fn stream(id: &str, each: u32) -> PlanStream {
     PlanStream {
+        from_level: None,
         id: id.into(),
         protocol: "sacn".into(),
         listen: "0.0.0.0:5568".into(),

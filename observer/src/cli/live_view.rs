@@ -154,6 +154,7 @@ mod tests {
             protocol: Protocol::Sacn,
             kind: "data",
             source: "10.0.0.1:5568".parse().unwrap(),
+            destination: "239.255.0.1:5568".parse().unwrap(),
             stream_id,
             datagrams: 60,
             lost,

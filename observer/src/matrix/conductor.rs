@@ -6,6 +6,7 @@ use super::control::{Control, Fetch, Job, Told, failure};
 use super::device::Device;
 use super::evidence::Evidence;
 use super::going::{From, Going, RING};
+use super::measured::lacks;
 use super::preflight::{Checks, free_bytes, preflight};
 use super::sham::Sham;
 use super::wire::{self, Look, NoWire, Wire};
@@ -15,13 +16,14 @@ use std::io;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
+use wireproof_matrices::arm::Span;
+use wireproof_matrices::levels::Levels;
 use wireproof_matrices::plan::Plan;
 use wireproof_matrices::runner::io::{
     Answer, ArmOrder, Around, ClockSample, Collected, Command, DrainKind, Exit, Failure, Fault, Input,
     Output, Settling, Ticket, Warming,
 };
 use wireproof_matrices::runner::{Progress, Runner};
-use wireproof_recorder::{Policy, parse};
 
 /// Looks that wait to be taken.
 const LOOKS: usize = 64;
@@ -72,6 +74,8 @@ pub struct Conductor {
     looks: Receiver<Look>,
     give_looks: Sender<Look>,
     wire: Option<Wire>,
+    /// The step of the ladder that was set last, by its factor.
+    levels: Levels,
     look: Look,
     reporting: Reporting,
     arm: Option<Going>,
@@ -106,6 +110,7 @@ impl Conductor {
             looks,
             give_looks,
             wire: None,
+            levels: Levels::new(),
             look: Look::default(),
             reporting: Reporting::Nothing,
             arm: None,
@@ -183,7 +188,10 @@ impl Conductor {
             Command::ReadToggle { factor } | Command::VerifyToggle { factor, .. } => {
                 self.ask(ticket, limit, Job::Level(factor))
             }
-            Command::SetToggle { factor, level } => self.ask(ticket, limit, Job::Set(factor, level)),
+            Command::SetToggle { factor, level } => {
+                self.steps(&factor, &level);
+                self.ask(ticket, limit, Job::Set(factor, level))
+            }
             Command::ReadCounter { factor } => self.ask(ticket, limit, Job::Counter(factor)),
             Command::SampleClock => self.ask(ticket, limit, Job::Clock),
             Command::Collect { .. } => self.collect(ticket, limit),
@@ -244,6 +252,16 @@ impl Conductor {
         }
     }
 
+    /// Another step of a ladder has other streams: what was received before is none of its.
+    fn steps(&mut self, factor: &str, level: &str) {
+        let ladder = self.parts.plan.ladder.as_ref();
+        if ladder.is_none_or(|ladder| ladder.factor != factor) {
+            return;
+        }
+        self.levels = Levels::from([(factor.to_owned(), level.to_owned())]);
+        if let Some(Err(_)) = self.wire.take().map(Wire::stop) {}
+    }
+
     fn ask(&mut self, ticket: Ticket, limit: Duration, job: Job) -> Option<Result<Answer, Failure>> {
         self.control.ask(ticket, limit, job);
         None
@@ -286,7 +304,7 @@ impl Conductor {
         }
         self.looks.try_iter().for_each(drop);
         self.look = Look::default();
-        Wire::start(&self.parts.plan, tape, self.give_looks.clone())
+        Wire::start(&self.parts.plan, &self.levels, tape, self.give_looks.clone())
     }
 
     fn start_arm(&mut self, ticket: Ticket, order: ArmOrder) -> Option<Result<Answer, Failure>> {
@@ -386,8 +404,13 @@ impl Conductor {
         let mut collected = Collected { bytes: span.bytes, whole, ..Collected::default() };
         collected.still_there = self.retention_ns.is_none_or(|kept| passed < kept);
         if let Some(sample) = self.clock_sample.filter(|_| whole) {
-            let start_ns = arm.noted.window.start_ns - arm.noted.ahead_ns + sample.offset_ns;
-            collected.wrapped = overwritten(&arm.folder.join(RING), start_ns);
+            let shift_ns = sample.offset_ns.saturating_sub(arm.noted.ahead_ns);
+            let window = Span {
+                start_ns: arm.noted.window.start_ns.saturating_add(shift_ns),
+                end_ns: arm.noted.window.end_ns.saturating_add(shift_ns),
+            };
+            let image = std::fs::read(arm.folder.join(RING)).unwrap_or_default();
+            (collected.wrapped, collected.stale) = lacks(&image, window);
         }
         arm.noted.collected = Some(collected);
         collected
@@ -396,7 +419,7 @@ impl Conductor {
     /// Takes in how the streams look.
     fn looked(&mut self, look: Look) -> Option<Input> {
         self.look = look;
-        let all = self.look.seen.len() == self.parts.plan.stream.len();
+        let all = self.look.all;
         if let Some((ticket, _)) = self.starting.take_if(|(_, since)| all && since.elapsed() >= BEFORE) {
             return Some(Input::Done { ticket, result: Ok(Answer::Done) });
         }
@@ -418,12 +441,4 @@ impl Conductor {
 
 fn done<E: std::fmt::Display>(result: Result<(), E>) -> Result<Answer, Failure> {
     result.map(|()| Answer::Done).map_err(|error| Failure::Disk(error.to_string()))
-}
-
-/// The ring begins behind an instant of the device's clock, because it wrapped.
-fn overwritten(path: &std::path::Path, start_ns: i64) -> bool {
-    let Ok(image) = std::fs::read(path) else { return false };
-    let Ok(ring) = parse(&image, Policy::Conservative) else { return false };
-    let first = ring.frames.first().and_then(|frame| i64::try_from(frame.start_ns).ok());
-    ring.window.lo > 0 && first.is_some_and(|first| first > start_ns)
 }

@@ -12,6 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
+use wireproof_matrices::levels::Levels;
 use wireproof_matrices::plan::Plan;
 use wireproof_matrices::runner::io::{Buffer, Preflight, StallControl};
 use wireproof_recorder::{Policy, parse};
@@ -81,18 +82,19 @@ fn buffers(plan: &Plan, info: &crate::live::source::SourceInfo) -> Vec<Buffer> {
 /// Streams of which nothing comes.
 fn silent(plan: &Arc<Plan>) -> Result<Vec<String>, NoWire> {
     let (give, looks) = bounded(16);
-    let running = Wire::start(plan, None, give)?;
-    let seen = listen(plan, &looks);
+    let running = Wire::start(plan, &Levels::new(), None, give)?;
+    let seen = listen(&looks);
     running.stop()?;
-    let absent = plan.stream.iter().filter(|stream| !seen.seen.contains_key(&stream.id));
+    let sent = plan.stream.iter().filter(|stream| plan.sends(stream, &Levels::new()));
+    let absent = sent.filter(|stream| !seen.seen.contains_key(&stream.id));
     Ok(absent.map(|stream| stream.id.clone()).collect())
 }
 
 /// The last look: when everything was seen, or the time is over.
-fn listen(plan: &Plan, looks: &Receiver<Look>) -> Look {
+fn listen(looks: &Receiver<Look>) -> Look {
     let began = Instant::now();
     let mut last = Look::default();
-    while began.elapsed() < LISTEN && last.seen.len() < plan.stream.len() {
+    while began.elapsed() < LISTEN && !last.all {
         if let Ok(look) = looks.recv_timeout(LOOK) {
             last = look;
         }

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
+use wireproof_matrices::levels::Levels;
 use wireproof_matrices::plan::{Pcap, Plan, PlanStream};
 use wireproof_protocols::verify::{Options, Progress, StreamProgress};
 
@@ -42,6 +43,8 @@ pub struct Look {
     pub gaps: u64,
     /// Streams of the plan of which something came, by name.
     pub seen: BTreeMap<String, u64>,
+    /// All streams were seen that the device sends.
+    pub all: bool,
     /// Missing since the start.
     pub lost: u64,
     /// Lost by the observer since the start.
@@ -139,12 +142,17 @@ pub fn hold_ns(info: &SourceInfo, plan: &Plan) -> u64 {
 }
 
 impl Wire {
-    /// Begins to receive; `tape` is where the tape goes. What the streams look like goes to `looks`, as far as somebody
-    /// takes it.
+    /// Begins to receive; `tape` is where the tape goes. What the streams look like that the device sends at these levels goes
+    /// to `looks`, as far as somebody takes it.
     ///
     /// # Errors
     /// [`NoWire`]
-    pub fn start(plan: &Arc<Plan>, tape: Option<PathBuf>, looks: Sender<Look>) -> Result<Wire, NoWire> {
+    pub fn start(
+        plan: &Arc<Plan>,
+        levels: &Levels,
+        tape: Option<PathBuf>,
+        looks: Sender<Look>,
+    ) -> Result<Wire, NoWire> {
         let source = open(plan)?;
         let stop = Arc::new(AtomicBool::new(false));
         let record = tape.as_ref().filter(|_| plan.evidence.pcap == Pcap::Full);
@@ -162,7 +170,7 @@ impl Wire {
             ..Run::default()
         };
         let options = Options { no_drop_counter: !cfg!(target_os = "linux"), ..Options::default() };
-        let mut rates = Rates::new(Arc::clone(plan));
+        let mut rates = Rates::new(Arc::clone(plan), levels.clone());
         let body = move || {
             let sources: Vec<Box<dyn Source>> = vec![Box::new(source)];
             conduct(sources, options, &run, &mut |event| {
@@ -203,22 +211,22 @@ struct Count {
 /// Rates from row of looks.
 struct Rates {
     plan: Arc<Plan>,
+    levels: Levels,
     /// By plan stream, source and stream id: the looks of the last two seconds and a little more.
     kept: BTreeMap<(usize, IpAddr, u32), VecDeque<Count>>,
 }
 
 impl Rates {
-    fn new(plan: Arc<Plan>) -> Rates {
-        Rates { plan, kept: BTreeMap::new() }
+    fn new(plan: Arc<Plan>, levels: Levels) -> Rates {
+        Rates { plan, levels, kept: BTreeMap::new() }
     }
 
     fn look(&mut self, progress: &Progress, observer_lost: u64, loop_gap_ns: u64) -> Look {
         let plan = Arc::clone(&self.plan);
         let mut look = Look { lost: progress.lost, observer_lost, loop_gap_ns, ..Look::default() };
         for s in &progress.streams {
-            let Some((at, stream)) = plan.stream.iter().enumerate().find(|(_, p)| is_of(p, s)) else {
-                continue;
-            };
+            let mut expected = plan.stream.iter().enumerate().filter(|(_, p)| plan.sends(p, &self.levels));
+            let Some((at, stream)) = expected.find(|(_, p)| is_of(p, s)) else { continue };
             *look.seen.entry(stream.id.clone()).or_default() += s.datagrams;
             let count = Count { at_ns: s.last_ns, datagrams: s.datagrams, lost: s.lost };
             let kept = self.kept.entry((at, s.source.ip(), s.stream_id)).or_default();
@@ -239,7 +247,8 @@ impl Rates {
             let off = rate.abs_diff(expected) * 1_000_000 / expected.max(1);
             look.off_ppm = Some(look.off_ppm.unwrap_or(0).max(off));
         }
-        if look.seen.len() < plan.stream.len() {
+        look.all = plan.stream.iter().all(|p| look.seen.contains_key(&p.id) || !plan.sends(p, &self.levels));
+        if !look.all {
             (look.off_ppm, look.rate_uhz) = (None, None);
         }
         look
@@ -252,7 +261,8 @@ fn is_of(plan: &PlanStream, s: &StreamProgress) -> bool {
     let universe = universes.is_empty() || universes.contains(&s.stream_id);
     // Syncs and the like have their own streams and carry no frames.
     let data = matches!(s.kind, "data" | "display" | "chunk" | "ArtDmx");
-    source && universe && data && s.protocol.name() == plan.protocol
+    let port = plan.listen.parse::<SocketAddr>().is_ok_and(|listen| listen.port() == s.destination.port());
+    source && port && universe && data && s.protocol.name() == plan.protocol
 }
 
 /// Datagrams of a frame in this flow: one where each universe is a flow, all of them otherwise.

@@ -30,6 +30,13 @@ pub(crate) struct Running {
     pub(crate) line: String,
 }
 
+/// The last processor that this process may use.
+fn core() -> String {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap();
+    list.trim().rsplit([',', '-']).next().unwrap().to_owned()
+}
+
 /// The program.
 pub(crate) fn binary() -> PathBuf {
     assert_cmd::cargo::cargo_bin("wireproof")
@@ -38,7 +45,17 @@ pub(crate) fn binary() -> PathBuf {
 impl Running {
     /// Starts a verb and waits for a line of its talk.
     pub(crate) fn until(folder: &Path, arguments: &[&str], text: &str) -> Running {
-        let mut command = Command::new(binary());
+        Running::of(Command::new(binary()), folder, arguments, text)
+    }
+
+    /// The same with all of it on one processor.
+    pub(crate) fn on_one_core(folder: &Path, arguments: &[&str], text: &str) -> Running {
+        let mut command = Command::new("taskset");
+        command.args(["--cpu-list", &core()]).arg(binary());
+        Running::of(command, folder, arguments, text)
+    }
+
+    fn of(mut command: Command, folder: &Path, arguments: &[&str], text: &str) -> Running {
         command.current_dir(folder).env_clear().env("HOME", folder).args(arguments);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut talk = BufReader::new(child.stderr.take().unwrap());

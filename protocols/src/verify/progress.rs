@@ -14,6 +14,8 @@ pub struct StreamProgress {
     pub kind: &'static str,
     /// Source address and first source port.
     pub source: SocketAddr,
+    /// First destination.
+    pub destination: SocketAddr,
     /// Universe, Port-Address, DDP ID or device id.
     pub stream_id: u32,
     /// Datagrams.
@@ -66,6 +68,7 @@ impl Verifier {
             protocol: f.protocol(),
             kind: f.key.kind.short(),
             source: f.cold.source,
+            destination: f.destinations.first().map_or(f.cold.source, |to| to.address),
             stream_id: f.key.stream,
             datagrams: f.datagrams,
             lost: f.cold.sequence.lost,

@@ -106,7 +106,16 @@ fn target(table: &Table<'_>) -> Result<Target, PlanError> {
 fn stream(table: Table<'_>) -> Result<PlanStream, PlanError> {
     let id = table.need("id", table.text("id")?)?;
     let table = table.named(&id);
-    table.only(&["id", "protocol", "listen", "source", "universes", "datagrams_per_frame", "seq_modulus"])?;
+    table.only(&[
+        "id",
+        "protocol",
+        "listen",
+        "source",
+        "universes",
+        "datagrams_per_frame",
+        "seq_modulus",
+        "from_level",
+    ])?;
     let names = PROTOCOLS.map(|row| (row.0, row));
     let (protocol, port, modulus) = table.need("protocol", table.choice("protocol", &names)?)?;
     let universes = table.text("universes")?.unwrap_or_default();
@@ -120,6 +129,7 @@ fn stream(table: Table<'_>) -> Result<PlanStream, PlanError> {
         universes,
         datagrams_per_frame: table.need("datagrams_per_frame", datagrams)?,
         seq_modulus: table.number("seq_modulus", 2, 1 << 48)?.unwrap_or(modulus),
+        from_level: table.number("from_level", 0, u64::MAX)?,
     })
 }
 

@@ -41,6 +41,7 @@ pub fn check(plan: &Plan) -> Checked {
     target(plan)?;
     unique(plan.stream.iter().map(|stream| stream.id.as_str()), "stream", "id")?;
     plan.stream.iter().try_for_each(stream)?;
+    plan.stream.iter().try_for_each(|stream| from_level(plan, stream))?;
     unique(plan.factor.iter().map(|factor| factor.name.as_str()), "factor", "name")?;
     plan.factor.iter().try_for_each(factor)?;
     size(plan)?;
@@ -179,6 +180,20 @@ fn stream(stream: &PlanStream) -> Checked {
             refuse(table, "universes", format!("mean nothing to {}: leave them out", stream.protocol))
         }
         Ok(_) => Ok(()),
+    }
+}
+
+fn from_level(plan: &Plan, stream: &PlanStream) -> Checked {
+    let Some(level) = stream.from_level else { return Ok(()) };
+    let table = format!("stream {}", stream.id.chars().take(40).collect::<String>());
+    match plan.rungs() {
+        levels if levels.is_empty() => {
+            refuse(table, "from_level", "means something to a ladder only: leave it out")
+        }
+        levels if !levels.contains(&level) => {
+            refuse(table, "from_level", "is no level of the ladder's factor")
+        }
+        _ => Ok(()),
     }
 }
 

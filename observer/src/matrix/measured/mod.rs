@@ -13,6 +13,7 @@ mod wire;
 
 pub use bench::Row;
 pub use frames::FrameStarts;
+pub use ring::lacks;
 pub use tape::TapeError;
 #[cfg(test)]
 pub(crate) use tests::plan as example_plan;

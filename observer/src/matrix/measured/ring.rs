@@ -7,7 +7,8 @@ use wireproof_matrices::plan::Plan;
 use wireproof_recorder::analysis::skips::Skips;
 use wireproof_recorder::analysis::span::Range;
 use wireproof_recorder::analysis::{select, stages};
-use wireproof_recorder::{Frame, Kind, Policy, Ring, parse};
+use wireproof_recorder::layout::{STAMP_START, u64_at};
+use wireproof_recorder::{Frame, Kind, Policy, Record, Ring, parse};
 
 /// Frames this much before and after the window are kept, ns: enough for every drain's edges.
 const AROUND_NS: i64 = 1_000_000_000;
@@ -21,6 +22,7 @@ pub(super) fn measure(plan: &Plan, image: &[u8], clock: Option<Clock>, m: &mut M
     m.frames = around(&ring, window);
     m.missing_frames = missing(&ring, window);
     m.wrapped |= wrapped(&ring, window);
+    m.stale = stale(&ring, image, window);
     let misses = stages::records(&ring, Kind::DeadlineMiss);
     m.misses = misses.filter(|r| holds(window, r.start_ns())).count() as u64;
     let guard = plan.timing.guard_ns.saturating_add(clock.error_ns);
@@ -60,6 +62,22 @@ fn missing(ring: &Ring, window: Span) -> u64 {
     };
     let gaps = ring.gaps.iter().filter(|gap| touches(gap.after, gap.before));
     gaps.map(|gap| u64::from(skips.lost(gap.after, gap.missing))).sum()
+}
+
+/// Whether a copy lacks the beginning of a window on the device's clock, because the ring wrapped, and its end, because the
+/// copy is older.
+pub fn lacks(image: &[u8], window: Span) -> (bool, bool) {
+    let Ok(ring) = parse(image, Policy::Conservative) else { return (false, false) };
+    (wrapped(&ring, window), stale(&ring, image, window))
+}
+
+/// The copy was begun before the window had ended. A copy without a stamp ends with its newest record.
+fn stale(ring: &Ring, image: &[u8], window: Span) -> bool {
+    let until = match ring.stamped {
+        true => Some(u64_at(image, STAMP_START)),
+        false => ring.frames.iter().map(|f| f.end_ns).chain(ring.loose.iter().map(Record::start_ns)).max(),
+    };
+    until.is_some_and(|until| signed(until) < window.end_ns)
 }
 
 /// The ring begins inside the window, and not because its writer did.

@@ -67,6 +67,7 @@ impl Taping {
 
 pub(crate) fn plan() -> Plan {
     let stream = PlanStream {
+        from_level: None,
         id: "ddp".to_owned(),
         protocol: "ddp".to_owned(),
         listen: "0.0.0.0:4048".to_owned(),
