@@ -2,22 +2,25 @@
 
 use super::bundle::{Bundle, BundleError, Finding, JOURNAL, Seal, scan};
 use super::bundle::{summary_rows, write_findings, write_rows};
+use super::causes::by_treatment;
 use super::env::tool;
 use super::going::TAPE;
 use super::schedule::schedule;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
-use wireproof_matrices::arm::{Arm, Episode, Owners};
+use wireproof_matrices::arm::{Arm, Episode, Owners, Place};
 use wireproof_matrices::correlate::of_arms;
 use wireproof_matrices::digest::Digest;
 use wireproof_matrices::journal::Record;
 use wireproof_matrices::ladder::Envelope;
+use wireproof_matrices::levels::Layout;
 use wireproof_matrices::plan::{Margin, Plan};
 use wireproof_matrices::resume::Progress;
 use wireproof_matrices::runner::io::{Ending, Outcome};
 use wireproof_matrices::verdict::{Circumstances, Verdict, judge, what_if};
-use wireproof_reports::matrix::{InconclusiveIs, Report};
+use wireproof_reports::matrix::{CauseRow, InconclusiveIs, Report};
 use wireproof_reports::{Format, RenderError, Style};
 
 /// Name of what is known only when a run ends.
@@ -85,6 +88,8 @@ pub struct Judged {
     pub findings: Vec<Finding>,
     /// How far a ladder got.
     pub envelope: Option<Envelope>,
+    /// Why frames were made, by treatment, over the arms that count.
+    pub causes: Vec<CauseRow>,
 }
 
 /// Judges a bundle.
@@ -117,7 +122,26 @@ pub fn judge_opened(bundle: &Bundle, how: &How) -> Result<Judged, BundleError> {
         false => None,
     };
     let findings = findings(bundle, &arms);
-    Ok(Judged { plan, verdict, environment, findings, envelope })
+    let causes = causes(bundle, &plan, &arms, &verdict)?;
+    Ok(Judged { plan, verdict, environment, findings, envelope, causes })
+}
+
+/// Why frames were made, over the arms that the verdict counts.
+fn causes(
+    bundle: &Bundle,
+    plan: &Plan,
+    arms: &[Arm],
+    verdict: &Verdict,
+) -> Result<Vec<CauseRow>, BundleError> {
+    let layout = Layout::of(plan);
+    let counted: BTreeSet<&str> =
+        verdict.arms.iter().filter(|row| row.counted).map(|row| row.name.as_str()).collect();
+    let counted: BTreeSet<&Place> = arms
+        .iter()
+        .filter(|arm| counted.contains(layout.arm_name(arm).as_str()))
+        .map(|arm| &arm.place)
+        .collect();
+    by_treatment(bundle, &layout.names, |place| counted.contains(place))
 }
 
 /// The verdict of a run, and of a plan with a ladder how far it got.
@@ -228,6 +252,7 @@ pub fn report(judged: &Judged) -> Report<'_> {
         plan: Some(&judged.plan),
         environment: judged.environment.as_ref(),
         envelope: judged.envelope.as_ref(),
+        causes: &judged.causes,
         ..Report::new(&judged.verdict)
     }
 }

@@ -2,8 +2,11 @@
 //! and reports, all made again from the raw record. Every difference is named.
 
 use super::bundle::{ArmFiles, Bundle, BundleError, ORDER, PLAN, Seal};
-use super::going::measured_from;
+use super::causes::CAUSES;
+use super::going::{beside, worked_from};
+use super::hlog::{self, HLOG};
 use super::judging::{CLOSING, How, files, judge_opened};
+use super::measured::Worked;
 use super::schedule::order_json;
 use std::path::Path;
 use wireproof_matrices::arm::Arm;
@@ -90,9 +93,13 @@ impl Verified {
     fn arm(&mut self, bundle: &Bundle, plan: &Plan, files: &ArmFiles, arm: Arm) -> Arm {
         let folder = files.files.values().next().and_then(|path| Path::new(path).parent());
         let Some(folder) = folder else { return arm };
-        match measured_from(plan, &bundle.dir().join(folder)) {
-            Ok(again) if again == arm.measured => arm,
+        match worked_from(plan, &bundle.dir().join(folder)) {
             Ok(again) => {
+                self.beside(bundle, plan, files, &again);
+                let again = again.measured;
+                if again == arm.measured {
+                    return arm;
+                }
                 let what = differing(&arm, &Arm { measured: again.clone(), ..arm.clone() });
                 self.differences.push(format!("{}/arm.json: {what}", folder.display()));
                 Arm { measured: again, ..arm }
@@ -100,6 +107,28 @@ impl Verified {
             Err(error) => {
                 self.differences.push(format!("{}: cannot be measured again: {error}", folder.display()));
                 arm
+            }
+        }
+    }
+
+    /// Makes the files again that show what is not judged; a bundle that was written before there were such files has none.
+    fn beside(&mut self, bundle: &Bundle, plan: &Plan, files: &ArmFiles, again: &Worked) {
+        let made = match beside(plan, again) {
+            Ok(made) => made,
+            Err(error) => {
+                return self.differences.push(format!("arms/: {HLOG} cannot be made again: {error}"));
+            }
+        };
+        for name in [HLOG, CAUSES] {
+            let Some(path) = files.files.get(name) else { continue };
+            let made = made.iter().find(|(made, _)| *made == name).map(|(_, octets)| octets);
+            let is_same = |kept: &[u8], made: &[u8]| match name {
+                // The values count, not how some version of a library packs them.
+                HLOG => kept == made || hlog::read(kept).ok() == hlog::read(made).ok(),
+                _ => kept == made,
+            };
+            if !bundle.read(path).ok().zip(made).is_some_and(|(kept, made)| is_same(&kept, made)) {
+                self.differences.push(format!("{path}: not what the raw files give"));
             }
         }
     }

@@ -37,8 +37,8 @@ fn causes() -> Vec<CauseRow> {
         places_rest: 0,
     };
     vec![
-        CauseRow { treatment: "idle".to_owned(), counts: counts(0) },
-        CauseRow { treatment: "raw".to_owned(), counts: counts(12) },
+        CauseRow { treatment: "idle".to_owned(), counts: counts(0), unrecorded: 0 },
+        CauseRow { treatment: "raw".to_owned(), counts: counts(12), unrecorded: 5 },
     ]
 }
 

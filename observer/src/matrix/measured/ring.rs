@@ -1,23 +1,25 @@
 //! What the collected ring says about the window: frames, misses, stage ranges, holes.
 
 use super::Clock;
+use crate::matrix::causes::ArmCauses;
 use std::collections::BTreeSet;
 use wireproof_matrices::arm::{FrameSpan, Measured, Span};
 use wireproof_matrices::plan::Plan;
 use wireproof_recorder::analysis::skips::Skips;
 use wireproof_recorder::analysis::span::Range;
-use wireproof_recorder::analysis::{select, stages};
+use wireproof_recorder::analysis::{causes_within, select, stages};
+use wireproof_recorder::places::Places;
 use wireproof_recorder::{Frame, Kind, Policy, Ring, parse};
 
 /// Frames this much before and after the window are kept, ns: enough for every drain's edges.
 const AROUND_NS: i64 = 1_000_000_000;
 
-/// Fills in what the ring says; `false` when it cannot be believed.
-pub(super) fn measure(plan: &Plan, image: &[u8], clock: Option<Clock>, m: &mut Measured) -> bool {
-    let Ok(ring) = parse(image, Policy::Conservative) else { return false };
+/// Fills in what the ring says and returns it; `None` when it cannot be believed.
+pub(super) fn measure(plan: &Plan, image: &[u8], clock: Option<Clock>, m: &mut Measured) -> Option<Ring> {
+    let ring = parse(image, Policy::Conservative).ok()?;
     m.ring = true;
     m.torn_frames = ring.partial.count + ring.partial.crc + ring.partial.unfinished;
-    let (Some(window), Some(clock)) = (m.device_window, clock) else { return true };
+    let (Some(window), Some(clock)) = (m.device_window, clock) else { return Some(ring) };
     m.frames = around(&ring, window);
     m.missing_frames = missing(&ring, window);
     m.wrapped |= wrapped(&ring, window);
@@ -28,11 +30,24 @@ pub(super) fn measure(plan: &Plan, image: &[u8], clock: Option<Clock>, m: &mut M
         let times = range_times(&ring, &range, window, guard);
         m.ranges.insert(range, times);
     }
-    true
+    Some(ring)
+}
+
+/// Why the frames of the window were made: the same frames whose times are judged.
+pub(super) fn causes(plan: &Plan, ring: &Ring, places: Option<&str>, m: &Measured) -> Option<ArmCauses> {
+    let window = m.device_window?;
+    let guard = plan.timing.guard_ns.saturating_add(m.clock_error_ns);
+    let places = places.map(Places::read).unwrap_or_default();
+    let report = causes_within(ring, &places, (unsigned(window.start_ns), unsigned(window.end_ns)), guard);
+    Some(ArmCauses::of(report))
 }
 
 fn signed(ns: u64) -> i64 {
     i64::try_from(ns).unwrap_or(i64::MAX)
+}
+
+fn unsigned(ns: i64) -> u64 {
+    u64::try_from(ns).unwrap_or(0)
 }
 
 fn holds(window: Span, ns: u64) -> bool {
@@ -79,7 +94,6 @@ fn ranges(plan: &Plan) -> BTreeSet<String> {
 
 fn range_times(ring: &Ring, range: &str, window: Span, guard: u64) -> Vec<u64> {
     let Ok(range) = Range::parse(&range.replacen(',', "..", 1), &ring.tables) else { return Vec::new() };
-    let unsigned = |ns: i64| u64::try_from(ns).unwrap_or(0);
     let frames = select::within(&ring.frames, (unsigned(window.start_ns), unsigned(window.end_ns)), guard);
     frames.filter_map(|frame| range.time(frame, None)).collect()
 }
