@@ -4,6 +4,8 @@
 #![allow(clippy::print_stderr, reason = "what is skipped is said")]
 
 mod device_process;
+#[allow(dead_code, reason = "each test file uses its own part")]
+mod live_support;
 mod matrix_bench;
 
 use device_process::binary;
@@ -19,6 +21,8 @@ use wireproof::matrix::bundle::read_wire;
 use wireproof::matrix::hlog;
 use wireproof_reports::tape::{Decoder, Event};
 
+/// An address that no loopback has.
+const ADDRESS: &str = "192.168.77.1";
 /// Octets in front of the payload of a captured datagram: Ethernet, IPv4, UDP.
 const HEADERS: usize = 42;
 /// Payload octets kept in a capture of headers.
@@ -230,4 +234,67 @@ fn a_tap_on_an_interface_that_is_not_there_is_told_before_anything_is_sent() {
     assert_eq!(code, 6, "{said}");
     assert!(said.lines().last().unwrap().contains("nowhere0"), "{said}");
     assert!(!bench.folder.path().join("evidence").exists());
+}
+
+/// Every file below a folder.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+}
+
+#[test]
+fn a_masked_copy_of_a_real_run_holds_no_address_and_no_token_and_can_be_checked() {
+    live_support::isolated(
+        "a_masked_copy_of_a_real_run_holds_no_address_and_no_token_and_can_be_checked",
+        || {
+            live_support::ip(&format!("addr add {ADDRESS}/32 dev lo"));
+            let bench = Bench::at(ADDRESS, &[]);
+            with_pcap(&bench, "headers");
+            let plan = bench.folder.path().join("plan.toml");
+            let commented = format!(
+                "# the pole at {ADDRESS}, ask anna@pi-lab.example\n{}",
+                fs::read_to_string(&plan).unwrap()
+            );
+            fs::write(&plan, commented).unwrap();
+            let (code, out, said) = bench.outcome(&["run", "plan.toml", "--anonymize", "--tap", "lo"]);
+            assert!(matches!(code, 0 | 3), "{code} {said}{out}");
+            let bundle = bench.bundle();
+            let copy = PathBuf::from(format!("{}-anonymized", bundle.display()));
+            let boot = json(&bundle.join("env.json"))["device"]["boot_id"].as_str().unwrap().to_owned();
+            let octets: Vec<u8> = ADDRESS.split('.').map(|part| part.parse().unwrap()).collect();
+            let secrets =
+                [ADDRESS, "pi-lab.example", "anna", device_process::TOKEN, &boot].map(str::as_bytes);
+            let holds = |path: &Path, secret: &[u8]| {
+                let all = fs::read(path).unwrap();
+                all.windows(secret.len()).any(|window| window == secret)
+            };
+            assert!(files(&bundle).iter().all(|path| !holds(path, device_process::TOKEN.as_bytes())));
+            for secret in [secrets[0], secrets[1], secrets[2], secrets[4], &octets] {
+                assert!(files(&bundle).iter().any(|path| holds(path, secret)), "the original has {secret:?}");
+            }
+            for path in files(&copy) {
+                let left = secrets.iter().copied().chain([&octets[..]]).find(|secret| holds(&path, secret));
+                assert_eq!(left, None, "{}", path.display());
+            }
+            for name in ["wire.tape", "tap.tape", "capture.pcapng"] {
+                assert!(files(&bundle).iter().any(|path| path.ends_with(name)));
+                assert!(files(&copy).iter().all(|path| !path.ends_with(name)), "{name}");
+            }
+            let (code, out, said) = bench.outcome(&["verify", copy.to_str().unwrap()]);
+            assert_eq!(code, 0, "{out}{said}");
+            assert!(out.contains("note  a masked copy: ") && out.contains("manifest: sealed"), "{out}");
+            assert!(
+                out.contains("4 arms measure the same again, as far as clocks, status and rings tell"),
+                "{out}"
+            );
+            assert!(
+                out.contains("report.md: the same again") && out.contains("verdict.json: the same again"),
+                "{out}"
+            );
+            let (original, masked) = (verdict(&bundle), verdict(&copy));
+            assert_eq!((&original["gates"], &original["verdict"]), (&masked["gates"], &masked["verdict"]));
+            assert_eq!(masked["pre_registered"], false);
+            verified(&bench, &bundle);
+        },
+    );
 }

@@ -6,7 +6,7 @@ use super::control::Fetch;
 use super::counting::Counting;
 use super::device::Device;
 use super::hlog::{self, HLOG};
-use super::measured::{CaptureNote, Noted, Raw, Row, TapNote, Worked, worked};
+use super::measured::{CaptureNote, Noted, Raw, Row, TapNote, Worked, without_wire, worked};
 use super::wire::Wire;
 use crate::live::conduct::Observed;
 use crate::live::tape::Taped;
@@ -173,10 +173,8 @@ fn drain_name(index: u32) -> String {
 /// # Errors
 /// A file that is not there or cannot be read.
 pub fn worked_from(plan: &Plan, folder: &Path) -> io::Result<Worked> {
-    let noted: Noted = serde_json::from_slice(&fs::read(folder.join(NOTED))?).map_err(io::Error::other)?;
+    let (noted, ring) = noted_and_ring(folder)?;
     let tape = fs::read(folder.join(TAPE))?;
-    let is_whole = noted.collected.is_some_and(|collected: Collected| collected.whole);
-    let ring = may_be(&folder.join(RING))?.filter(|_| is_whole);
     let places = may_be(&folder.join(PLACES))?;
     let places = places.as_deref().map(String::from_utf8_lossy);
     let tap = may_be(&folder.join(TAP))?;
@@ -190,6 +188,25 @@ pub fn worked_from(plan: &Plan, folder: &Path) -> io::Result<Worked> {
         counters: &counters,
     };
     worked(plan, &raw).map_err(io::Error::other)
+}
+
+/// The same without its tape: everything but streams, losses and the bench's health.
+///
+/// # Errors
+/// As [`worked_from`].
+pub fn without_wire_from(plan: &Plan, folder: &Path) -> io::Result<Measured> {
+    let (noted, ring) = noted_and_ring(folder)?;
+    let ring = ring.as_deref();
+    let raw = Raw { noted: &noted, tape: &[], ring, places: None, tap: None, counters: &[] };
+    Ok(without_wire(plan, &raw))
+}
+
+/// What was noted, and the ring if it came whole.
+fn noted_and_ring(folder: &Path) -> io::Result<(Noted, Option<Vec<u8>>)> {
+    let noted: Noted = serde_json::from_slice(&fs::read(folder.join(NOTED))?).map_err(io::Error::other)?;
+    let is_whole = noted.collected.is_some_and(|collected: Collected| collected.whole);
+    let ring = may_be(&folder.join(RING))?.filter(|_| is_whole);
+    Ok((noted, ring))
 }
 
 /// The files that show what is not judged: name and octets.

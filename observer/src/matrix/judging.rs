@@ -1,6 +1,6 @@
 //! From a bundle to its verdict and reports: everything is read from the bundle, never from the working directory.
 
-use super::bundle::{Bundle, BundleError, Finding, JOURNAL, Seal, scan};
+use super::bundle::{Bundle, BundleError, Finding, JOURNAL, Reports, Seal, scan};
 use super::bundle::{summary_rows, write_findings, write_rows};
 use super::causes::by_treatment;
 use super::env::tool;
@@ -218,20 +218,38 @@ fn closing(bundle: &Bundle) -> Result<Option<Closing>, BundleError> {
     serde_json::from_slice(&bundle.read(CLOSING)?).map(Some).map_err(damaged)
 }
 
+/// The reports, and the format of each.
+const REPORTS: [(&str, Format); 5] = [
+    (VERDICT, Format::Json),
+    ("report.md", Format::Markdown),
+    ("report.html", Format::Html),
+    ("junit.xml", Format::Junit),
+    ("gates.csv", Format::Csv),
+];
+const SUMMARY: &str = "summary.csv";
+const FINDINGS: &str = "findings.jsonl";
+
+/// Names of the files that a judged bundle gets.
+pub fn names() -> Vec<&'static str> {
+    REPORTS.iter().map(|(name, _)| *name).chain([SUMMARY, FINDINGS]).collect()
+}
+
+/// Writes a copy of a bundle without addresses and host names; returns what was left out.
+///
+/// # Errors
+/// As [`super::bundle::anonymized`].
+pub fn anonymized(bundle: &Bundle, to: &Path) -> Result<Vec<String>, BundleError> {
+    let judge = |dir: &Path| files(&judge_bundle(dir, &How::default())?);
+    super::bundle::anonymized(bundle, to, &names(), &judge)
+}
+
 /// The files that a judged bundle gets: name and octets.
 ///
 /// # Errors
 /// None in memory, as far as anybody knows.
-pub fn files(judged: &Judged) -> Result<Vec<(&'static str, Vec<u8>)>, BundleError> {
-    let formats = [
-        (VERDICT, Format::Json),
-        ("report.md", Format::Markdown),
-        ("report.html", Format::Html),
-        ("junit.xml", Format::Junit),
-        ("gates.csv", Format::Csv),
-    ];
+pub fn files(judged: &Judged) -> Result<Reports, BundleError> {
     let mut files = Vec::new();
-    for (name, format) in formats {
+    for (name, format) in REPORTS {
         let failed =
             |e: RenderError| BundleError::Io { path: PathBuf::from(name), source: io::Error::other(e) };
         let mut out = Vec::new();
@@ -240,9 +258,9 @@ pub fn files(judged: &Judged) -> Result<Vec<(&'static str, Vec<u8>)>, BundleErro
     }
     let disk = |name: &'static str| move |source| BundleError::Io { path: PathBuf::from(name), source };
     let (mut summary, mut findings) = (Vec::new(), Vec::new());
-    write_rows(&mut summary, summary_rows(&judged.verdict.arms)).map_err(disk("summary.csv"))?;
-    write_findings(&mut findings, &judged.findings).map_err(disk("findings.jsonl"))?;
-    files.extend([("summary.csv", summary), ("findings.jsonl", findings)]);
+    write_rows(&mut summary, summary_rows(&judged.verdict.arms)).map_err(disk(SUMMARY))?;
+    write_findings(&mut findings, &judged.findings).map_err(disk(FINDINGS))?;
+    files.extend([(SUMMARY, summary), (FINDINGS, findings)]);
     Ok(files)
 }
 

@@ -29,18 +29,24 @@ pub(crate) struct Bench {
     pub(crate) device: Running,
     pub(crate) web: Web,
     pub(crate) ports: [u16; 2],
+    ip: &'static str,
 }
 
 impl Bench {
     /// Starts a device that sends to two ports nobody else has.
     pub(crate) fn new(more: &[&str]) -> Bench {
+        Bench::at("127.0.0.1", more)
+    }
+
+    /// The same on another address of this host.
+    pub(crate) fn at(ip: &'static str, more: &[&str]) -> Bench {
         let folder = memory();
         token(folder.path());
-        let sockets = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
+        let sockets = [(); 2].map(|()| UdpSocket::bind((ip, 0)).unwrap());
         let ports = [0, 1].map(|at: usize| sockets[at].local_addr().unwrap().port());
         drop(sockets);
         let output = |name: &str, port: u16, rest: &str| {
-            format!("[[output]]\nname = \"{name}\"\nto = \"127.0.0.1:{port}\"\n{rest}\n")
+            format!("[[output]]\nname = \"{name}\"\nto = \"{ip}:{port}\"\n{rest}\n")
         };
         let text = [
             output("pole-a", ports[0], "protocol = \"bigpacket\"\npixels = 2880"),
@@ -48,14 +54,15 @@ impl Bench {
         ];
         fs::write(folder.path().join("device.toml"), text.concat()).unwrap();
         let records = RECORDS.to_string();
-        let arguments = ["device", "--rig", "device.toml", "--ring", "ring", "--http", "127.0.0.1:0"];
+        let http = format!("{ip}:0");
+        let arguments = ["device", "--rig", "device.toml", "--ring", "ring", "--http", &http];
         let rest =
             ["--control", "control", "--token-file", "token", "--records", &records, "--format", "json"];
         let all = [&arguments[..], &rest, more].concat();
         let device = Running::until(folder.path(), &all, "the ring is at http://");
         let web = Web::of(&device);
         web.until(|status| status["engine"]["frames"].as_u64() > Some(30));
-        Bench { folder, device, web, ports }
+        Bench { folder, device, web, ports, ip }
     }
 
     /// Writes a plan of short arms. The device's pace depends on what else this host does: nothing here is judged by it.
@@ -81,15 +88,15 @@ require = {{ devices = 2 }}
 [[stream]]
 id = "big"
 protocol = "bigpacket"
-listen = "127.0.0.1:{big}"
-source = "127.0.0.1"
+listen = "{ip}:{big}"
+source = "{ip}"
 datagrams_per_frame = 6
 
 [[stream]]
 id = "sacn"
 protocol = "sacn"
-listen = "127.0.0.1:{sacn}"
-source = "127.0.0.1"
+listen = "{ip}:{sacn}"
+source = "{ip}"
 universes = "1-4"
 datagrams_per_frame = 4
 
@@ -159,6 +166,7 @@ pcap = "none"
 min_free = "1MiB"
 "#,
             web = self.web.0,
+            ip = self.ip,
             big = self.ports[0],
             sacn = self.ports[1],
         );

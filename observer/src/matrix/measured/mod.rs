@@ -114,6 +114,22 @@ pub fn measured(plan: &Plan, raw: &Raw<'_>) -> Result<Measured, TapeError> {
 /// # Errors
 /// As [`measured`].
 pub fn worked(plan: &Plan, raw: &Raw<'_>) -> Result<Worked, TapeError> {
+    let (mut m, offset, causes) = by_device(plan, raw);
+    let tap = raw.tap.map(tape::testimony).transpose()?;
+    let taped = tape::read(raw.tape, raw.noted.window, tap)?;
+    let device = raw.ring.zip(offset);
+    let intervals = wire::measure(plan, &taped, device, &mut m);
+    bench::measure(plan, raw.noted, raw.counters, &taped, &mut m);
+    Ok(Worked { measured: m, causes, intervals })
+}
+
+/// What an arm measured as far as it can be told without its tape: everything but streams, losses and the bench's health.
+pub fn without_wire(plan: &Plan, raw: &Raw<'_>) -> Measured {
+    by_device(plan, raw).0
+}
+
+/// What clocks, status and ring say.
+fn by_device(plan: &Plan, raw: &Raw<'_>) -> (Measured, Option<Offset>, Option<ArmCauses>) {
     let noted = raw.noted;
     let clock = Clock::of(noted);
     let mut m = Measured {
@@ -139,12 +155,7 @@ pub fn worked(plan: &Plan, raw: &Raw<'_>) -> Result<Worked, TapeError> {
         causes = ring.as_ref().and_then(|ring| ring::causes(plan, ring, raw.places, &m));
         offset = offset.filter(|_| ring.is_some());
     }
-    let tap = raw.tap.map(tape::testimony).transpose()?;
-    let taped = tape::read(raw.tape, noted.window, tap)?;
-    let device = raw.ring.zip(offset);
-    let intervals = wire::measure(plan, &taped, device, &mut m);
-    bench::measure(plan, noted, raw.counters, &taped, &mut m);
-    Ok(Worked { measured: m, causes, intervals })
+    (m, offset, causes)
 }
 
 /// The device's clock against that of the capture timestamps.
