@@ -1,7 +1,6 @@
 //! What lies in the bundle of a real run beside what is judged: causes, histograms, captures, and a tap's own tape.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests count as tests")]
-#![allow(clippy::print_stderr, reason = "what is skipped is said")]
 
 mod device_process;
 #[allow(dead_code, reason = "each test file uses its own part")]
@@ -156,12 +155,12 @@ fn heard(tape: &[u8], window: &Value) -> BTreeMap<u16, u64> {
 }
 
 /// May this process listen on an interface?
-fn may_tap() -> bool {
+fn may_tap(test: &str) -> bool {
     let options = TapOptions::new("lo", TapFilter::Ports(vec![9]));
     match wireproof::live::ring::RingSource::open(&options) {
         Ok(_) => true,
         Err(error) => {
-            eprintln!("SKIPPED: {error}");
+            live_support::skipped(test, &error.to_string());
             false
         }
     }
@@ -169,7 +168,7 @@ fn may_tap() -> bool {
 
 #[test]
 fn a_full_capture_and_a_tap_hold_the_datagrams_of_the_sockets() {
-    let may_tap = may_tap();
+    let may_tap = may_tap("a_full_capture_and_a_tap_hold_the_datagrams_of_the_sockets (its tap)");
     let bench = Bench::new(&[]);
     with_pcap(&bench, "full");
     let arguments: &[&str] =
@@ -201,6 +200,7 @@ fn a_full_capture_and_a_tap_hold_the_datagrams_of_the_sockets() {
 
 #[test]
 fn a_tap_without_the_right_is_told_in_one_line_before_anything_is_sent() {
+    let test = "a_tap_without_the_right_is_told_in_one_line_before_anything_is_sent";
     let bench = Bench::new(&[]);
     bench.plan("2s", 2, "on");
     let before = bench.web.status()["service"]["counters"]["requests"].as_u64().unwrap();
@@ -209,11 +209,11 @@ fn a_tap_without_the_right_is_told_in_one_line_before_anything_is_sent() {
     command.args(["matrix", "run", "plan.toml", "--tap", "lo"]).current_dir(bench.folder.path());
     let out = match command.env("DEVICE_TOKEN", device_process::TOKEN).output() {
         Ok(out) => out,
-        Err(error) => return eprintln!("SKIPPED: setpriv cannot be run ({error})"),
+        Err(error) => return live_support::skipped(test, &format!("setpriv cannot be run ({error})")),
     };
     let said = String::from_utf8_lossy(&out.stderr);
     if said.contains("setpriv:") {
-        return eprintln!("SKIPPED: {said}");
+        return live_support::skipped(test, &said);
     }
     let last = said.lines().last().unwrap();
     assert_eq!(out.status.code(), Some(6), "{said}");

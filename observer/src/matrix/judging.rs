@@ -1,10 +1,11 @@
 //! From a bundle to its verdict and reports: everything is read from the bundle, never from the working directory.
 
-use super::bundle::{Bundle, BundleError, Finding, JOURNAL, Reports, Seal, scan};
+use super::bundle::{ArmFiles, Bundle, BundleError, Finding, JOURNAL, Reports, Seal, scan};
 use super::bundle::{summary_rows, write_findings, write_rows};
 use super::causes::by_treatment;
 use super::env::tool;
-use super::going::TAPE;
+use super::going::{NOTED, TAPE};
+use super::measured::Noted;
 use super::schedule::schedule;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -293,7 +294,46 @@ fn findings(bundle: &Bundle, arms: &[Arm]) -> Vec<Finding> {
     for arm in arms {
         findings.extend(arm.measured.episodes.iter().map(|episode| loss(arm, episode)));
     }
+    let kept = bundle.arms();
+    findings.extend(kept.iter().filter(|arm| arm.end.is_some()).flat_map(|arm| incomplete(bundle, arm)));
     findings
+}
+
+fn incomplete(bundle: &Bundle, arm: &ArmFiles) -> Vec<Finding> {
+    let octets = arm.files.get(NOTED).and_then(|path| bundle.read(path).ok());
+    let noted = octets.and_then(|octets| serde_json::from_slice::<Noted>(&octets).ok());
+    noted.map_or_else(Vec::new, |noted| missing(noted, &arm.place))
+}
+
+/// What is missing of the evidence beside an arm: nothing of it is judged, and a reader has to know.
+fn missing(noted: Noted, place: &Place) -> Vec<Finding> {
+    let (capture, tap) = (noted.capture.unwrap_or_default(), noted.tap.unwrap_or_default());
+    let told = [
+        (capture.left_out > 0).then(|| {
+            (
+                "capture_incomplete",
+                format!("{} records were left out, the disk was too slow", capture.left_out),
+            )
+        }),
+        (tap.dropped + tap.left_out > 0).then(|| {
+            let text = format!(
+                "the tap dropped {} frames and {} were left out of its tape: it says nothing of those times",
+                tap.dropped, tap.left_out
+            );
+            ("tap_dropped", text)
+        }),
+        tap.ended.map(|why| ("tap_ended", format!("the tap ended before the arm: {why}"))),
+    ];
+    let finding = |(code, text): (&str, String)| Finding {
+        severity: "warning".to_owned(),
+        arm: Some(place.clone()),
+        stream: None,
+        at_ns: Some(noted.window.start_ns),
+        code: code.to_owned(),
+        text,
+        evidence: vec![NOTED.to_owned()],
+    };
+    told.into_iter().flatten().map(finding).collect()
 }
 
 fn loss(arm: &Arm, episode: &Episode) -> Finding {
@@ -311,5 +351,26 @@ fn loss(arm: &Arm, episode: &Episode) -> Finding {
         code: "loss".to_owned(),
         text,
         evidence: vec![TAPE.to_owned(), "episodes.csv".to_owned()],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::matrix::measured::{CaptureNote, TapNote};
+
+    #[test]
+    fn what_is_missing_beside_an_arm_is_a_finding_and_what_is_whole_is_none() {
+        let place = Place { stratum: 0, block: 2, position: 1, treatment: 0, attempt: 1 };
+        let told = |capture, tap| missing(Noted { capture, tap, ..Noted::default() }, &place);
+        let whole = (CaptureNote { records: 9, left_out: 0 }, TapNote::default());
+        assert_eq!(told(None, None), []);
+        assert_eq!(told(Some(whole.0), Some(whole.1)), []);
+        let tap = TapNote { dropped: 7, left_out: 2, ended: Some("it is down".to_owned()) };
+        let findings = told(Some(CaptureNote { records: 9, left_out: 3 }), Some(tap));
+        let codes: Vec<&str> = findings.iter().map(|finding| finding.code.as_str()).collect();
+        assert_eq!(codes, ["capture_incomplete", "tap_dropped", "tap_ended"]);
+        assert!(findings.iter().all(|f| f.arm.as_ref() == Some(&place) && f.severity == "warning"));
+        assert!(findings[1].text.contains("dropped 7 frames and 2 were left out"), "{}", findings[1].text);
     }
 }

@@ -85,7 +85,7 @@ pub fn prepare(
             order: &order_json(&plan),
             pre_registered,
             tool: &tool(),
-            estimate: estimate(&plan, arms),
+            estimate: estimate(&plan, arms, tap.is_some()),
         },
     )?;
     let start = start(&plan, &writer)?;

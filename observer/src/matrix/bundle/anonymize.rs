@@ -278,3 +278,38 @@ fn host_of(base_url: &str) -> Option<String> {
     let numbers = host.chars().all(|c| c.is_ascii_digit() || c == '.');
     (!host.is_empty() && !numbers && host != "localhost").then(|| host.to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wireproof_matrices::plan::{Action, Check, Toggle};
+
+    fn action(argv: &[&str], path: Option<&str>) -> Action {
+        let argv = Some(argv.iter().map(|part| (*part).to_owned()).collect()).filter(|_| !argv.is_empty());
+        let path = path.map(str::to_owned);
+        Action { http: None, path, body: None, argv, shell: false, words: BTreeMap::new() }
+    }
+
+    #[test]
+    fn hosts_are_found_in_the_address_of_the_device_and_in_programs_of_toggles() {
+        let mut plan = crate::matrix::measured::example_plan();
+        plan.target.base_url = "http://pole-lab.example:8080/x".to_owned();
+        plan.toggle.push(Toggle {
+            factor: "preview".to_owned(),
+            set: action(&["/usr/bin/ssh", "-q", "pi-lab", "preview", "{level}"], None),
+            verify: Check {
+                read: action(&["curl", "http://eye.example/p", "anna@desk.example:/tmp"], None),
+                pointer: String::new(),
+                equals: BTreeMap::new(),
+            },
+            effect: None,
+            restore: "original".to_owned(),
+            timeout_ns: 0,
+            retries: 0,
+        });
+        assert_eq!(hosts(&plan), ["pole-lab.example", "pi-lab", "eye.example", "desk.example"]);
+        plan.target.base_url = "http://[fd00::1]:80".to_owned();
+        plan.toggle = Vec::new();
+        assert_eq!(hosts(&plan), Vec::<String>::new(), "addresses are found anyway");
+    }
+}

@@ -97,3 +97,61 @@ fn range_times(ring: &Ring, range: &str, window: Span, guard: u64) -> Vec<u64> {
     let frames = select::within(&ring.frames, (unsigned(window.start_ns), unsigned(window.end_ns)), guard);
     frames.filter_map(|frame| range.time(frame, None)).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::matrix::measured::example_plan;
+    use wireproof_recorder::header::{Identity, Stage, Tables};
+    use wireproof_recorder::layout::file_bytes;
+    use wireproof_recorder::snapshot::{self, Times};
+    use wireproof_recorder::words::HeapWords;
+    use wireproof_recorder::{Event, Writer};
+
+    const PERIOD: u64 = 16_666_667;
+    const CAUSE: u16 = 18;
+    const RECORDS: u64 = 4_096;
+
+    /// 100 frames a period apart: even ones because source 10 asked for them, odd ones by an event of source 2.
+    fn image() -> Vec<u8> {
+        let words = HeapWords::new((file_bytes(RECORDS) / 8) as usize);
+        let stages = vec![Stage { id: CAUSE, category: 0, name: "cause".to_owned() }];
+        let tables = Tables { stages, ..Tables::default() };
+        let identity = Identity { period_ns: PERIOD, tables, ..Identity::default() };
+        let mut writer = Writer::start(&words, &identity, RECORDS, 0x66AA_0002).unwrap();
+        for id in 0..100 {
+            let start = u64::from(id) * PERIOD;
+            let (class, source) = if id % 2 == 0 { (3, 10) } else { (2, 2) };
+            let cause =
+                Event { kind: Kind::Cause, flags: class, aux: source, ..Event::span(CAUSE, start, start) };
+            let mut batch = writer.frame(id);
+            assert!(batch.event(&cause).is_some());
+            batch.complete(start, start + 5_000_000);
+        }
+        snapshot::take(&words).unwrap().seal(&Times::default(), 1)
+    }
+
+    #[test]
+    fn causes_are_those_of_the_windows_frames_and_places_have_their_names() {
+        let window = Span { start_ns: 20 * PERIOD as i64, end_ns: 80 * PERIOD as i64 };
+        let mut m =
+            Measured { window, device_window: Some(window), clock_error_ns: 1_000, ..Measured::default() };
+        let clock = Clock { offset_ns: 0, error_ns: 1_000, drift_ns: 0 };
+        let plan = example_plan();
+        let ring = measure(&plan, &image(), Some(clock), &mut m).unwrap();
+        let judged = wireproof_matrices::metrics::window_frames(&m, plan.timing.guard_ns).count() as u64;
+        let of = |places: Option<&str>| causes(&plan, &ring, places, &m).unwrap();
+        let named = of(Some("2\tcontrol\n10\tsrc/melt.rs:118\n"));
+        let counts = &named.counts;
+        assert_eq!(
+            (counts.frames, counts.by_events, counts.by_refresh, counts.by_other),
+            (judged, 26, 27, 0)
+        );
+        assert_eq!((counts.places[0].place.as_str(), counts.places[0].requests), ("src/melt.rs:118", 27));
+        assert_eq!((named.events[0].place.as_str(), named.events[0].requests), ("control", 26));
+        assert_eq!(of(None).counts.places[0].place, "source 10");
+        assert_eq!(of(None).octets(), of(None).octets());
+        m.device_window = None;
+        assert_eq!(causes(&plan, &ring, None, &m), None, "without a clock nobody knows the window");
+    }
+}
