@@ -103,7 +103,7 @@ fn observe(
     let info =
         SourceInfo { kind: "udp", name: "double".to_owned(), timestamps: "kernel", ..SourceInfo::default() };
     let player = Player { arrivals, next: 0, began: None, set, by, over: Arc::clone(&over), info };
-    let record = RecordPlan { path: folder.join("run.pcapng"), rotation: None, keep: 0 };
+    let record = RecordPlan { path: folder.join("run.pcapng"), ..RecordPlan::default() };
     let run = Run {
         record: Some(record),
         tape: Some(folder.join("run.tape")),

@@ -177,6 +177,18 @@ fn a_tap_that_never_saw_the_stream_says_nothing() {
 }
 
 #[test]
+fn a_tap_that_dropped_some_of_it_or_was_gone_says_nothing_of_that_time() {
+    let holed = |count| with_hole(5, Options::default(), |v| v.on_drops(drops(DropLayer::Ring, 35, count)));
+    let a = with_hole(5, Options::default(), |v| v.on_tap(TapEvidence::of(&holed(2), 2)));
+    assert_eq!((owners(&a).observer, owners(&a).unknown), (0, 5), "dropped");
+    let mut early = Wire::sacn();
+    early.numbers(0..30);
+    let early = TapEvidence::of(&early.finish(), 0);
+    let a = with_hole(5, Options::default(), |v| v.on_tap(early));
+    assert_eq!((owners(&a).observer, owners(&a).unknown), (0, 5), "gone");
+}
+
+#[test]
 fn frames_a_card_throws_away_all_the_time_leave_the_sender_accused() {
     let mut w = Wire::sacn();
     w.numbers(0..30).wait(5 * FRAME).numbers(35..200);

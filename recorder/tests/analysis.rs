@@ -3,11 +3,12 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use proptest::prelude::*;
+use wireproof_recorder::analysis::causes::{Counts, KEEP, PlaceRow};
 use wireproof_recorder::analysis::coverage::coverage;
 use wireproof_recorder::analysis::findings::{self, code};
 use wireproof_recorder::analysis::frame_causes::Class;
 use wireproof_recorder::analysis::requests::{Outcome, Requests, late_after, requests};
-use wireproof_recorder::analysis::{causes, skips, slow, span};
+use wireproof_recorder::analysis::{causes, causes_within, skips, slow, span};
 use wireproof_recorder::header::{Identity, Stage, Tables};
 use wireproof_recorder::layout::file_bytes;
 use wireproof_recorder::places::{FURTHER, Places};
@@ -536,4 +537,42 @@ proptest! {
         prop_assert!(found.late <= found.served);
         prop_assert!(found.to_start_ns.max <= found.to_end_ns.max);
     }
+}
+
+#[test]
+fn causes_of_a_window_are_those_of_the_frames_whose_times_count_there() {
+    let ring = record(|pen| {
+        pen.caused(0..10, |id| vec![(REFRESH, 10 + u64::from(id % 2))]);
+        pen.caused(10..20, |id| if id == 15 { Vec::new() } else { vec![CONTROL] });
+    });
+    let window = (4 * PERIOD, 16 * PERIOD + 5 * MS);
+    let report = causes_within(&ring, &places(), window, 0);
+    let counts = &report.counts;
+    assert_eq!((counts.frames, counts.by_events, counts.by_refresh, counts.by_other), (13, 6, 6, 1));
+    assert_eq!(report.other.unrecorded, 1);
+    let row = |place: &str| PlaceRow { place: place.to_owned(), requests: 3 };
+    assert_eq!(counts.places, [row("p10.rs:1"), row("p11.rs:1")]);
+    assert_eq!(causes_within(&ring, &places(), window, 1).counts.frames, 11, "the guard cuts both ends");
+    assert_eq!(causes_within(&ring, &places(), (0, u64::MAX), 0).counts, causes(&ring, &places()).counts);
+}
+
+#[test]
+fn counts_of_arms_add_up_and_places_stay_bounded() {
+    let row = |id: usize| PlaceRow { place: format!("p{id:02}"), requests: id as u64 };
+    let of = |ids: std::ops::Range<usize>| Counts {
+        frames: 5,
+        by_events: 2,
+        by_refresh: 2,
+        by_other: 1,
+        places: ids.rev().map(row).collect(),
+        places_rest: 1,
+    };
+    let mut all = of(1..31);
+    all.add(&of(29..35));
+    assert_eq!((all.frames, all.by_events, all.by_refresh, all.by_other), (10, 4, 4, 2));
+    assert_eq!(all.places.len(), KEEP);
+    // 34 and 33 found room; 32 and 31 did not, beside the one of each that was counted together already.
+    assert_eq!(all.places_rest, 2 + 32 + 31);
+    let first: Vec<_> = all.places.iter().take(4).map(|p| (p.place.as_str(), p.requests)).collect();
+    assert_eq!(first, [("p30", 60), ("p29", 58), ("p34", 34), ("p33", 33)]);
 }

@@ -69,6 +69,14 @@ impl Mask {
         out
     }
 
+    /// True when octets hold, as text, something that this mask has replaced elsewhere.
+    pub fn is_told_by(&self, octets: &[u8]) -> bool {
+        let holds = |text: &str| octets.windows(text.len()).any(|window| window == text.as_bytes());
+        let addresses = self.addresses.keys().map(IpAddr::to_string);
+        let names = self.names.keys().filter(|name| name.len() > 1).cloned();
+        addresses.chain(names).chain(self.senders.keys().cloned()).any(|text| holds(&text))
+    }
+
     /// Longest names first, so that a name inside another does not spoil it; also as the octets in hex.
     fn replace_names(&self, text: &str) -> String {
         let mut names: Vec<(&String, &String)> =
@@ -188,6 +196,17 @@ mod tests {
         let mut mask = Mask::new();
         mask.name("Desk Two");
         assert_eq!(mask.text("source Desk Two: 4465736b2054776f"), "source source-1: source-1");
+    }
+
+    #[test]
+    fn what_was_replaced_elsewhere_is_found_in_octets_that_are_no_text() {
+        let mut mask = Mask::new();
+        mask.name("pi-lab");
+        mask.text("192.168.0.2:5568 0CDE5D2F-1111-2222-3333-444455556666");
+        for told in [&b"\xff\0pi-lab\0"[..], b"\x80192.168.0.2", b"0cde5d2f-1111-2222-3333-444455556666"] {
+            assert!(mask.is_told_by(told));
+        }
+        assert!(!mask.is_told_by(b"pi-la 192.168.0.3 \xff") && !Mask::new().is_told_by(b"x"));
     }
 
     #[test]

@@ -50,7 +50,12 @@ pub(super) fn run(args: &ObserveArgs) -> Result<u8, Failure> {
     let is_terminal = io::stderr().is_terminal();
     let run = Run {
         duration: args.duration,
-        record: args.write.clone().map(|path| RecordPlan { path, rotation: args.rotate, keep: args.keep }),
+        record: args.write.clone().map(|path| RecordPlan {
+            path,
+            rotation: args.rotate,
+            keep: args.keep,
+            ..RecordPlan::default()
+        }),
         tape: args.tape.clone(),
         digests: false,
         drain,
@@ -59,6 +64,7 @@ pub(super) fn run(args: &ObserveArgs) -> Result<u8, Failure> {
         interrupted,
         progress_every: (!args.quiet).then_some(PICTURES[usize::from(!is_terminal)]),
         tap: Mutex::default(),
+        tap_tape: None,
     };
     if let Some(interface) = &args.tap {
         let filter = TapFilter::Ports(protocol_ports());

@@ -6,10 +6,10 @@ use super::drain::{DrainPlan, DrainSpan, DrainTotals, Drainer, RingCheck, once};
 use super::receive::{Links, Manner, Received, Told, now, receive};
 use super::record::{RecordPlan, Recorded, Writing};
 use super::source::{Source, SourceInfo};
-use super::tape::{TapeWriting, Taped};
+use super::tape::{TapeFeed, TapeWriting, Taped};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
@@ -57,6 +57,8 @@ pub struct Run {
     /// A tap on the interface beside sockets, on a thread of its own: it testifies what reached this host. Taken by
     /// the run.
     pub tap: Mutex<Option<Box<dyn Source>>>,
+    /// Tape of what the tap sees, so that its testimony can be laid against the losses again.
+    pub tap_tape: Option<PathBuf>,
 }
 
 /// What happens while a run goes on.
@@ -99,6 +101,19 @@ pub struct Observed {
     pub recorded: Option<Recorded>,
     /// The tape.
     pub taped: Option<Taped>,
+    /// What became of the tap beside the sockets.
+    pub tapped: Option<Tapped>,
+}
+
+/// What became of a tap.
+#[derive(Debug, Default)]
+pub struct Tapped {
+    /// Frames that it dropped itself.
+    pub dropped: u64,
+    /// Its tape.
+    pub taped: Option<Taped>,
+    /// Why it ended before it was told to.
+    pub failed: Option<String>,
 }
 
 /// Why a run could not be started.
@@ -139,14 +154,7 @@ pub fn conduct(
             (Some(started.0), Some(started.1))
         }
     };
-    let (taping, tape) = match &run.tape {
-        None => (None, None),
-        Some(path) => {
-            let refused = |source| RunError::Record { path: path.display().to_string(), source };
-            let started = TapeWriting::start(path, run.digests).map_err(refused)?;
-            (Some(started.0), Some(started.1))
-        }
-    };
+    let (taping, tape) = start_tape(run.tape.as_deref(), run.digests)?;
     if writing.is_some() {
         sources.iter_mut().for_each(|s| s.show_frames());
     }
@@ -177,13 +185,25 @@ pub fn conduct(
     let drain_totals = drainer.map(|d| d.stop(PATIENCE));
     let _ = counting.join();
     let received = receiving.join().map_err(|_| RunError::Thread(io::Error::other("it ended too early")))?;
-    let tap = tapping.and_then(|thread| thread.join().ok());
+    let (tap, tapped) = tapping.and_then(|thread| thread.join().ok()).unzip();
     let mut observed = close(received, tap, (writing, taping), run);
+    observed.tapped = tapped;
     channels.rest(&mut observed, drains, watch);
     observed.drain_totals = drain_totals;
     last_ring(run, &mut observed, watch)?;
     observed.cut_short = run.duration.is_some() && !finished && !(run.manner.fail_fast && is_fail(&observed));
     Ok(observed)
+}
+
+/// Makes a tape and starts the thread that writes it, if there is to be one.
+fn start_tape(
+    path: Option<&Path>,
+    digests: bool,
+) -> Result<(Option<TapeWriting>, Option<TapeFeed>), RunError> {
+    let Some(path) = path else { return Ok((None, None)) };
+    let refused = |source| RunError::Record { path: path.display().to_string(), source };
+    let (writing, feed) = TapeWriting::start(path, digests).map_err(refused)?;
+    Ok((Some(writing), Some(feed)))
 }
 
 /// Downloads the ring once more when nothing is received any more: the downloads before do not reach to the end.
@@ -235,17 +255,21 @@ fn second_look(
     run: &Run,
     options: &Options,
     stop: &Arc<AtomicBool>,
-) -> Result<Option<JoinHandle<TapEvidence>>, RunError> {
+) -> Result<Option<JoinHandle<(TapEvidence, Tapped)>>, RunError> {
     let Some(tap) = run.tap.lock().ok().and_then(|mut tap| tap.take()) else { return Ok(None) };
     // Nobody asks it, and nobody is told: only its account counts.
     let ((_, host), (_, asked)) = (bounded(1), bounded(1));
     let ((answered, _), (told, _)) = (bounded(1), bounded(1));
-    let links = Links { stop: Arc::clone(stop), host, asked, answered, told, record: None, tape: None };
+    let (taping, tape) = start_tape(run.tap_tape.as_deref(), false)?;
+    let links = Links { stop: Arc::clone(stop), host, asked, answered, told, record: None, tape };
     let verifier = Verifier::new(Options { rig: None, ..options.clone() });
     let body = move || {
         let received = receive(vec![tap], verifier, links, Manner::default());
         let account = received.verifier.finish();
-        TapEvidence::of(&account, account.observer.ring)
+        let taped = received.tape.zip(taping).map(|(feed, taping)| feed.finish(taping));
+        let failed = received.failed.map(|error| error.to_string());
+        let dropped = account.observer.ring;
+        (TapEvidence::of(&account, dropped), Tapped { dropped, taped, failed })
     };
     thread::Builder::new().name("tap".to_owned()).spawn(body).map(Some).map_err(RunError::Thread)
 }
@@ -409,6 +433,7 @@ fn close(
         untold,
         recorded,
         taped,
+        tapped: None,
     }
 }
 

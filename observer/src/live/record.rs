@@ -33,17 +33,24 @@ pub struct RecordFeed {
     pub left_out: u64,
     /// The loop's sources show frames; datagrams need no headers then.
     frames: bool,
+    /// Octets kept of a record; what a datagram of a socket keeps of its payload follows from it.
+    snap: usize,
 }
 
+/// Longest pair of headers in front of a payload, octets.
+pub const HEADERS_MOST: u32 = headers::MOST as u32;
+
 impl RecordFeed {
-    pub(super) fn new(handover: Handover) -> Self {
-        RecordFeed { handover, left_out: 0, frames: false }
+    /// `snap` octets are kept of a record, everything when it is 0.
+    pub(super) fn new(handover: Handover, snap: u32) -> Self {
+        let snap = if snap == 0 { usize::MAX } else { snap as usize };
+        RecordFeed { handover, left_out: 0, frames: false, snap }
     }
 
     /// A frame as it was on the link.
     pub fn frame(&mut self, r: &Record<'_>) {
         self.frames = true;
-        self.octets(r.link_type.0.into(), r.at, r.original_length, &[r.data]);
+        self.octets(r.link_type.0.into(), r.at, r.original_length, &[cut(r.data, self.snap)]);
     }
 
     /// A datagram of a socket, which has no headers left: they are built from what is known of it.
@@ -54,7 +61,9 @@ impl RecordFeed {
         let mut room = [0; headers::MOST];
         let head = headers::of(d, &mut room);
         let length = u32::try_from(head.len()).unwrap_or(0).saturating_add(d.length);
-        self.octets(headers::LINK_TYPE.0.into(), at, length, &[head, d.payload]);
+        // The same octets of each payload, whatever the length of its headers.
+        let payload = cut(d.payload, self.snap.saturating_sub(headers::MOST));
+        self.octets(headers::LINK_TYPE.0.into(), at, length, &[head, payload]);
     }
 
     /// Drop evidence.
@@ -105,5 +114,55 @@ impl RecordFeed {
         block.push(kind);
         block.extend_from_slice(&stated.to_le_bytes());
         parts.iter().for_each(|part| block.extend_from_slice(part));
+    }
+}
+
+/// The first octets.
+fn cut(octets: &[u8], most: usize) -> &[u8] {
+    octets.get(..most).unwrap_or(octets)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture::read_records_path;
+    use std::io::ErrorKind;
+
+    /// What comes of 100 datagrams of 600 octets from IPv4 and IPv6: the record, and link header to payload by record.
+    fn recorded(plan: RecordPlan) -> (Recorded, Vec<(usize, u32, u32)>) {
+        let path = plan.path.clone();
+        let (writing, mut feed) = Writing::start(plan).unwrap();
+        for i in 0..100 {
+            let (from, to) =
+                [("10.0.0.1:5568", "10.0.0.9:5568"), ("[fd00::1]:4048", "[fd00::9]:4048")][i % 2];
+            let d = Datagram::new(from.parse().unwrap(), to.parse().unwrap(), &[7; 600]);
+            feed.datagram(Timestamp(i as i64), &d);
+        }
+        assert_eq!(feed.finish(), 0);
+        let recorded = writing.join();
+        let mut records = Vec::new();
+        let each = &mut |r: Record<'_>| records.push((r.data.len(), r.original_length, r.snap_length));
+        assert_eq!(read_records_path(&path, &mut |record| each(*record)).unwrap().damaged, None);
+        (recorded, records)
+    }
+
+    #[test]
+    fn a_record_is_cut_behind_the_same_octets_of_payload_and_keeps_its_length() {
+        let dir = tempfile::tempdir().unwrap();
+        let plan = |snap| RecordPlan { path: dir.path().join("a.pcapng"), snap, ..RecordPlan::default() };
+        let (done, records) = recorded(plan(HEADERS_MOST + 128));
+        assert_eq!((done.records, done.unwritten, records.len()), (100, 0, 100));
+        assert_eq!(records[..2], [(42 + 128, 642, 190), (62 + 128, 662, 190)]);
+        let (_, records) = recorded(plan(0));
+        assert_eq!(records[..2], [(642, 642, 0), (662, 662, 0)]);
+    }
+
+    #[test]
+    fn writing_ends_before_it_takes_what_has_to_stay_free() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.pcapng");
+        let (done, records) = recorded(RecordPlan { path, min_free: u64::MAX, ..RecordPlan::default() });
+        assert_eq!(done.failed.unwrap().kind(), ErrorKind::StorageFull);
+        assert_eq!((done.records, done.unwritten, records.len()), (0, 100, 0));
     }
 }

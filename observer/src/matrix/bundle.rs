@@ -16,7 +16,7 @@ mod space;
 mod tables;
 mod writer;
 
-pub use anonymize::anonymized;
+pub use anonymize::{MASKED, Masked, Reports, anonymized};
 pub use error::{BundleError, Damage};
 pub use layout::{CANONICAL, JOURNAL, ORDER, PLAN, arm_folder, bundle_name};
 pub use lock::{TargetLock, lock_folder};

@@ -9,7 +9,7 @@ use super::going::{From, Going, RING};
 use super::measured::lacks;
 use super::preflight::{Checks, free_bytes, preflight};
 use super::sham::Sham;
-use super::wire::{self, Look, NoWire, Wire};
+use super::wire::{self, Into, Look, NoWire, Wire};
 use crate::live::drain::DrainSpan;
 use crossbeam_channel::{Receiver, Sender, after, bounded, never, select, unbounded};
 use std::io;
@@ -46,6 +46,8 @@ pub struct Parts {
     pub clock: BenchClock,
     /// Signals.
     pub signals: Receiver<i32>,
+    /// Interface with a tap on it beside the sockets.
+    pub tap: Option<String>,
 }
 
 /// What is told to whoever watches.
@@ -298,13 +300,13 @@ impl Conductor {
     }
 
     /// Begins to receive anew; looks of before are thrown away.
-    fn wire_to(&mut self, tape: Option<std::path::PathBuf>) -> Result<Wire, NoWire> {
+    fn wire_to(&mut self, into: Option<&Into>) -> Result<Wire, NoWire> {
         if let Some(wire) = self.wire.take() {
             wire.stop()?;
         }
         self.looks.try_iter().for_each(drop);
         self.look = Look::default();
-        Wire::start(&self.parts.plan, &self.levels, tape, self.give_looks.clone())
+        Wire::start(&self.parts.plan, &self.levels, into, self.give_looks.clone())
     }
 
     fn start_arm(&mut self, ticket: Ticket, order: ArmOrder) -> Option<Result<Answer, Failure>> {
@@ -317,7 +319,8 @@ impl Conductor {
             Ok(going) => going,
             Err(error) => return Some(Err(Failure::Refused(error.to_string()))),
         };
-        match self.wire_to(Some(going.tape())) {
+        let into = Into { folder: going.folder.clone(), tap: self.parts.tap.clone() };
+        match self.wire_to(Some(&into)) {
             Ok(wire) => self.wire = Some(wire),
             Err(error) => return Some(Err(Failure::Refused(error.to_string()))),
         }

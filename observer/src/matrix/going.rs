@@ -1,11 +1,15 @@
 //! An arm that is going: its folder, its wire, its counters, and what was noted of it so far.
 
 use super::bundle::{read_rows, write_rows};
+use super::causes::CAUSES;
 use super::control::Fetch;
 use super::counting::Counting;
 use super::device::Device;
-use super::measured::{Noted, Raw, Row, measured};
+use super::hlog::{self, HLOG};
+use super::measured::{CaptureNote, Noted, Raw, Row, TapNote, Worked, without_wire, worked};
 use super::wire::Wire;
+use crate::live::conduct::Observed;
+use crate::live::tape::Taped;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -18,6 +22,10 @@ use wireproof_matrices::runner::io::{ArmOrder, Around, Collected, DrainKind};
 pub const TAPE: &str = "wire.tape";
 /// Name of the collected ring.
 pub const RING: &str = "ring.raw";
+/// Name of the side file of the ring: names of the sources of causes.
+pub const PLACES: &str = "ring.raw.places";
+/// Name of the tape of the tap beside the sockets.
+pub const TAP: &str = "tap.tape";
 /// Name of what was noted.
 pub const NOTED: &str = "noted.json";
 /// Name of the bench's counters.
@@ -45,11 +53,6 @@ impl Going {
     pub fn begin(folder: PathBuf, order: ArmOrder, interface: Option<String>) -> io::Result<Going> {
         let noted = Noted { order: Some(order), ..Noted::default() };
         Ok(Going { folder, noted, rows: Vec::new(), counting: Some(Counting::start(interface)?) })
-    }
-
-    /// Where the tape goes.
-    pub fn tape(&self) -> PathBuf {
-        self.folder.join(TAPE)
     }
 
     /// A download inside the window.
@@ -92,6 +95,16 @@ impl Going {
         if let Some(wire) = wire {
             let observed = wire.stop().map_err(io::Error::other)?;
             self.noted.loop_gap_max_ns = observed.observer.loop_gap_max_ns;
+            self.noted.capture = observed.recorded.as_ref().map(|recorded| CaptureNote {
+                records: recorded.records,
+                left_out: observed.observer.layers.queue.saturating_sub(left_out(observed.taped.as_ref())),
+            });
+            self.noted.tap = observed.tapped.as_ref().map(|tapped| TapNote {
+                dropped: tapped.dropped,
+                left_out: left_out(tapped.taped.as_ref()),
+                ended: tapped.failed.clone(),
+            });
+            disk_failure(observed).map_or(Ok(()), Err)?;
         }
         self.stop_counting();
         self.noted.clock = order.clock;
@@ -99,7 +112,11 @@ impl Going {
         self.noted.drains = order.drains.clone();
         write_json(&self.folder.join(NOTED), &self.noted)?;
         write_counters(&self.folder.join(COUNTERS), &self.rows)?;
-        measured_from(plan, &self.folder)
+        let worked = worked_from(plan, &self.folder)?;
+        for (name, octets) in beside(plan, &worked)? {
+            write_whole(&self.folder.join(name), &octets)?;
+        }
+        Ok(worked.measured)
     }
 
     /// Cuts the downloads of the window down to what the plan keeps of them.
@@ -125,6 +142,17 @@ impl Going {
     }
 }
 
+fn left_out(taped: Option<&Taped>) -> u64 {
+    taped.map_or(0, |taped| taped.left_out)
+}
+
+/// What the disk said when it took no more of capture or tapes: evidence is missing then.
+fn disk_failure(observed: Observed) -> Option<io::Error> {
+    let of_tap = observed.tapped.and_then(|tapped| tapped.taped);
+    let taped = [observed.taped, of_tap].into_iter().flatten().find_map(|taped| taped.failed);
+    observed.recorded.and_then(|recorded| recorded.failed).or(taped)
+}
+
 /// Where downloads come from.
 #[derive(Clone, Copy, Debug)]
 pub struct From<'a> {
@@ -144,18 +172,60 @@ fn drain_name(index: u32) -> String {
 ///
 /// # Errors
 /// A file that is not there or cannot be read.
-pub fn measured_from(plan: &Plan, folder: &Path) -> io::Result<Measured> {
-    let noted: Noted = serde_json::from_slice(&fs::read(folder.join(NOTED))?).map_err(io::Error::other)?;
+pub fn worked_from(plan: &Plan, folder: &Path) -> io::Result<Worked> {
+    let (noted, ring) = noted_and_ring(folder)?;
     let tape = fs::read(folder.join(TAPE))?;
-    let ring = match fs::read(folder.join(RING)) {
-        Ok(image) if noted.collected.is_some_and(|collected: Collected| collected.whole) => Some(image),
-        Ok(_) => None,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) => return Err(error),
-    };
+    let places = may_be(&folder.join(PLACES))?;
+    let places = places.as_deref().map(String::from_utf8_lossy);
+    let tap = may_be(&folder.join(TAP))?;
     let counters = read_rows(&fs::read(folder.join(COUNTERS))?).map_err(io::Error::other)?;
-    let raw = Raw { noted: &noted, tape: &tape, ring: ring.as_deref(), counters: &counters };
-    measured(plan, &raw).map_err(io::Error::other)
+    let raw = Raw {
+        noted: &noted,
+        tape: &tape,
+        ring: ring.as_deref(),
+        places: places.as_deref(),
+        tap: tap.as_deref(),
+        counters: &counters,
+    };
+    worked(plan, &raw).map_err(io::Error::other)
+}
+
+/// The same without its tape: everything but streams, losses and the bench's health.
+///
+/// # Errors
+/// As [`worked_from`].
+pub fn without_wire_from(plan: &Plan, folder: &Path) -> io::Result<Measured> {
+    let (noted, ring) = noted_and_ring(folder)?;
+    let ring = ring.as_deref();
+    let raw = Raw { noted: &noted, tape: &[], ring, places: None, tap: None, counters: &[] };
+    Ok(without_wire(plan, &raw))
+}
+
+/// What was noted, and the ring if it came whole.
+fn noted_and_ring(folder: &Path) -> io::Result<(Noted, Option<Vec<u8>>)> {
+    let noted: Noted = serde_json::from_slice(&fs::read(folder.join(NOTED))?).map_err(io::Error::other)?;
+    let is_whole = noted.collected.is_some_and(|collected: Collected| collected.whole);
+    let ring = may_be(&folder.join(RING))?.filter(|_| is_whole);
+    Ok((noted, ring))
+}
+
+/// The files that show what is not judged: name and octets.
+///
+/// # Errors
+/// None in memory, as far as anybody knows.
+pub fn beside(plan: &Plan, worked: &Worked) -> io::Result<Vec<(&'static str, Vec<u8>)>> {
+    let log = hlog::write(&worked.measured, plan.timing.guard_ns, &worked.intervals)?;
+    let causes = worked.causes.as_ref().map(|causes| (CAUSES, causes.octets()));
+    Ok([(HLOG, log)].into_iter().chain(causes).collect())
+}
+
+/// A file that an arm need not have.
+fn may_be(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    match fs::read(path) {
+        Ok(octets) => Ok(Some(octets)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 fn write_json<T: serde::Serialize>(path: &Path, value: &T) -> io::Result<()> {

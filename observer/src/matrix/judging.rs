@@ -1,23 +1,27 @@
 //! From a bundle to its verdict and reports: everything is read from the bundle, never from the working directory.
 
-use super::bundle::{Bundle, BundleError, Finding, JOURNAL, Seal, scan};
+use super::bundle::{ArmFiles, Bundle, BundleError, Finding, JOURNAL, Reports, Seal, scan};
 use super::bundle::{summary_rows, write_findings, write_rows};
+use super::causes::by_treatment;
 use super::env::tool;
-use super::going::TAPE;
+use super::going::{NOTED, TAPE};
+use super::measured::Noted;
 use super::schedule::schedule;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
-use wireproof_matrices::arm::{Arm, Episode, Owners};
+use wireproof_matrices::arm::{Arm, Episode, Owners, Place};
 use wireproof_matrices::correlate::of_arms;
 use wireproof_matrices::digest::Digest;
 use wireproof_matrices::journal::Record;
 use wireproof_matrices::ladder::Envelope;
+use wireproof_matrices::levels::Layout;
 use wireproof_matrices::plan::{Margin, Plan};
 use wireproof_matrices::resume::Progress;
 use wireproof_matrices::runner::io::{Ending, Outcome};
 use wireproof_matrices::verdict::{Circumstances, Verdict, judge, what_if};
-use wireproof_reports::matrix::{InconclusiveIs, Report};
+use wireproof_reports::matrix::{CauseRow, InconclusiveIs, Report};
 use wireproof_reports::{Format, RenderError, Style};
 
 /// Name of what is known only when a run ends.
@@ -85,6 +89,8 @@ pub struct Judged {
     pub findings: Vec<Finding>,
     /// How far a ladder got.
     pub envelope: Option<Envelope>,
+    /// Why frames were made, by treatment, over the arms that count.
+    pub causes: Vec<CauseRow>,
 }
 
 /// Judges a bundle.
@@ -117,7 +123,26 @@ pub fn judge_opened(bundle: &Bundle, how: &How) -> Result<Judged, BundleError> {
         false => None,
     };
     let findings = findings(bundle, &arms);
-    Ok(Judged { plan, verdict, environment, findings, envelope })
+    let causes = causes(bundle, &plan, &arms, &verdict)?;
+    Ok(Judged { plan, verdict, environment, findings, envelope, causes })
+}
+
+/// Why frames were made, over the arms that the verdict counts.
+fn causes(
+    bundle: &Bundle,
+    plan: &Plan,
+    arms: &[Arm],
+    verdict: &Verdict,
+) -> Result<Vec<CauseRow>, BundleError> {
+    let layout = Layout::of(plan);
+    let counted: BTreeSet<&str> =
+        verdict.arms.iter().filter(|row| row.counted).map(|row| row.name.as_str()).collect();
+    let counted: BTreeSet<&Place> = arms
+        .iter()
+        .filter(|arm| counted.contains(layout.arm_name(arm).as_str()))
+        .map(|arm| &arm.place)
+        .collect();
+    by_treatment(bundle, &layout.names, |place| counted.contains(place))
 }
 
 /// The verdict of a run, and of a plan with a ladder how far it got.
@@ -194,20 +219,38 @@ fn closing(bundle: &Bundle) -> Result<Option<Closing>, BundleError> {
     serde_json::from_slice(&bundle.read(CLOSING)?).map(Some).map_err(damaged)
 }
 
+/// The reports, and the format of each.
+const REPORTS: [(&str, Format); 5] = [
+    (VERDICT, Format::Json),
+    ("report.md", Format::Markdown),
+    ("report.html", Format::Html),
+    ("junit.xml", Format::Junit),
+    ("gates.csv", Format::Csv),
+];
+const SUMMARY: &str = "summary.csv";
+const FINDINGS: &str = "findings.jsonl";
+
+/// Names of the files that a judged bundle gets.
+pub fn names() -> Vec<&'static str> {
+    REPORTS.iter().map(|(name, _)| *name).chain([SUMMARY, FINDINGS]).collect()
+}
+
+/// Writes a copy of a bundle without addresses and host names; returns what was left out.
+///
+/// # Errors
+/// As [`super::bundle::anonymized`].
+pub fn anonymized(bundle: &Bundle, to: &Path) -> Result<Vec<String>, BundleError> {
+    let judge = |dir: &Path| files(&judge_bundle(dir, &How::default())?);
+    super::bundle::anonymized(bundle, to, &names(), &judge)
+}
+
 /// The files that a judged bundle gets: name and octets.
 ///
 /// # Errors
 /// None in memory, as far as anybody knows.
-pub fn files(judged: &Judged) -> Result<Vec<(&'static str, Vec<u8>)>, BundleError> {
-    let formats = [
-        (VERDICT, Format::Json),
-        ("report.md", Format::Markdown),
-        ("report.html", Format::Html),
-        ("junit.xml", Format::Junit),
-        ("gates.csv", Format::Csv),
-    ];
+pub fn files(judged: &Judged) -> Result<Reports, BundleError> {
     let mut files = Vec::new();
-    for (name, format) in formats {
+    for (name, format) in REPORTS {
         let failed =
             |e: RenderError| BundleError::Io { path: PathBuf::from(name), source: io::Error::other(e) };
         let mut out = Vec::new();
@@ -216,9 +259,9 @@ pub fn files(judged: &Judged) -> Result<Vec<(&'static str, Vec<u8>)>, BundleErro
     }
     let disk = |name: &'static str| move |source| BundleError::Io { path: PathBuf::from(name), source };
     let (mut summary, mut findings) = (Vec::new(), Vec::new());
-    write_rows(&mut summary, summary_rows(&judged.verdict.arms)).map_err(disk("summary.csv"))?;
-    write_findings(&mut findings, &judged.findings).map_err(disk("findings.jsonl"))?;
-    files.extend([("summary.csv", summary), ("findings.jsonl", findings)]);
+    write_rows(&mut summary, summary_rows(&judged.verdict.arms)).map_err(disk(SUMMARY))?;
+    write_findings(&mut findings, &judged.findings).map_err(disk(FINDINGS))?;
+    files.extend([(SUMMARY, summary), (FINDINGS, findings)]);
     Ok(files)
 }
 
@@ -228,6 +271,7 @@ pub fn report(judged: &Judged) -> Report<'_> {
         plan: Some(&judged.plan),
         environment: judged.environment.as_ref(),
         envelope: judged.envelope.as_ref(),
+        causes: &judged.causes,
         ..Report::new(&judged.verdict)
     }
 }
@@ -250,7 +294,46 @@ fn findings(bundle: &Bundle, arms: &[Arm]) -> Vec<Finding> {
     for arm in arms {
         findings.extend(arm.measured.episodes.iter().map(|episode| loss(arm, episode)));
     }
+    let kept = bundle.arms();
+    findings.extend(kept.iter().filter(|arm| arm.end.is_some()).flat_map(|arm| incomplete(bundle, arm)));
     findings
+}
+
+fn incomplete(bundle: &Bundle, arm: &ArmFiles) -> Vec<Finding> {
+    let octets = arm.files.get(NOTED).and_then(|path| bundle.read(path).ok());
+    let noted = octets.and_then(|octets| serde_json::from_slice::<Noted>(&octets).ok());
+    noted.map_or_else(Vec::new, |noted| missing(noted, &arm.place))
+}
+
+/// What is missing of the evidence beside an arm: nothing of it is judged, and a reader has to know.
+fn missing(noted: Noted, place: &Place) -> Vec<Finding> {
+    let (capture, tap) = (noted.capture.unwrap_or_default(), noted.tap.unwrap_or_default());
+    let told = [
+        (capture.left_out > 0).then(|| {
+            (
+                "capture_incomplete",
+                format!("{} records were left out, the disk was too slow", capture.left_out),
+            )
+        }),
+        (tap.dropped + tap.left_out > 0).then(|| {
+            let text = format!(
+                "the tap dropped {} frames and {} were left out of its tape: it says nothing of those times",
+                tap.dropped, tap.left_out
+            );
+            ("tap_dropped", text)
+        }),
+        tap.ended.map(|why| ("tap_ended", format!("the tap ended before the arm: {why}"))),
+    ];
+    let finding = |(code, text): (&str, String)| Finding {
+        severity: "warning".to_owned(),
+        arm: Some(place.clone()),
+        stream: None,
+        at_ns: Some(noted.window.start_ns),
+        code: code.to_owned(),
+        text,
+        evidence: vec![NOTED.to_owned()],
+    };
+    told.into_iter().flatten().map(finding).collect()
 }
 
 fn loss(arm: &Arm, episode: &Episode) -> Finding {
@@ -268,5 +351,26 @@ fn loss(arm: &Arm, episode: &Episode) -> Finding {
         code: "loss".to_owned(),
         text,
         evidence: vec![TAPE.to_owned(), "episodes.csv".to_owned()],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::matrix::measured::{CaptureNote, TapNote};
+
+    #[test]
+    fn what_is_missing_beside_an_arm_is_a_finding_and_what_is_whole_is_none() {
+        let place = Place { stratum: 0, block: 2, position: 1, treatment: 0, attempt: 1 };
+        let told = |capture, tap| missing(Noted { capture, tap, ..Noted::default() }, &place);
+        let whole = (CaptureNote { records: 9, left_out: 0 }, TapNote::default());
+        assert_eq!(told(None, None), []);
+        assert_eq!(told(Some(whole.0), Some(whole.1)), []);
+        let tap = TapNote { dropped: 7, left_out: 2, ended: Some("it is down".to_owned()) };
+        let findings = told(Some(CaptureNote { records: 9, left_out: 3 }), Some(tap));
+        let codes: Vec<&str> = findings.iter().map(|finding| finding.code.as_str()).collect();
+        assert_eq!(codes, ["capture_incomplete", "tap_dropped", "tap_ended"]);
+        assert!(findings.iter().all(|f| f.arm.as_ref() == Some(&place) && f.severity == "warning"));
+        assert!(findings[1].text.contains("dropped 7 frames and 2 were left out"), "{}", findings[1].text);
     }
 }

@@ -5,6 +5,7 @@
 
 pub mod argv;
 pub mod bundle;
+pub mod causes;
 pub mod clock;
 pub mod conductor;
 pub mod control;
@@ -13,6 +14,7 @@ pub mod device;
 pub mod env;
 pub mod evidence;
 pub mod going;
+pub mod hlog;
 pub mod judging;
 pub mod measured;
 pub mod preflight;

@@ -9,12 +9,13 @@ use super::evidence::Evidence;
 use super::restoring::{Restored, restore};
 use super::schedule::{order_json, schedule};
 use super::signals::Caught;
+use super::wire::{self, NoWire};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use wireproof_matrices::journal::{DeviceId, Record};
-use wireproof_matrices::plan::{Pcap, Plan};
+use wireproof_matrices::plan::Plan;
 use wireproof_matrices::resume::ResumeError;
 use wireproof_matrices::runner::io::{Exit, Failure};
 use wireproof_matrices::runner::{Left, Runner, Start};
@@ -36,11 +37,9 @@ pub enum NoRun {
     /// The device cannot be spoken to.
     #[error(transparent)]
     Device(#[from] NoDevice),
-    /// A kind of capture that sockets cannot make.
-    #[error(
-        "evidence.pcap = \"headers\" is not there for sockets, whose headers are gone: write \"none\" (the tape has every header field) or \"full\""
-    )]
-    Headers,
+    /// A tap cannot be had.
+    #[error("{0}; nothing was sent")]
+    Tap(#[from] NoWire),
     /// The device does not answer.
     #[error("the device cannot be asked who it is: {0}")]
     Silent(Failure),
@@ -64,10 +63,14 @@ pub struct Ended {
 ///
 /// # Errors
 /// [`NoRun`]; nothing was sent then.
-pub fn prepare(plan: &Plan, text: &[u8], pre_registered: bool, evidence: &Path) -> Result<Ready, NoRun> {
-    if plan.evidence.pcap == Pcap::Headers {
-        return Err(NoRun::Headers);
-    }
+pub fn prepare(
+    plan: &Plan,
+    text: &[u8],
+    pre_registered: bool,
+    evidence: &Path,
+    tap: Option<&str>,
+) -> Result<Ready, NoRun> {
+    may_tap(plan, tap)?;
     let plan = Arc::new(plan.clone());
     let device = Device::of(Arc::clone(&plan))?;
     let caught = Caught::start()?;
@@ -82,21 +85,28 @@ pub fn prepare(plan: &Plan, text: &[u8], pre_registered: bool, evidence: &Path) 
             order: &order_json(&plan),
             pre_registered,
             tool: &tool(),
-            estimate: estimate(&plan, arms),
+            estimate: estimate(&plan, arms, tap.is_some()),
         },
     )?;
     let start = start(&plan, &writer)?;
     let clock = BenchClock::start();
     let runner = Runner::new(start, clock.now());
-    ready(plan, writer, device, (runner, clock), caught)
+    ready(plan, writer, device, (runner, clock), caught).map(|ready| ready.with_tap(tap))
+}
+
+/// Opens the tap once, so that a right that is missing is told before anything is sent.
+fn may_tap(plan: &Plan, tap: Option<&str>) -> Result<(), NoRun> {
+    tap.map(|interface| wire::open_tap(plan, interface)).transpose()?;
+    Ok(())
 }
 
 /// Takes a cut run up again, if the same device answers.
 ///
 /// # Errors
 /// [`NoRun`]; nothing was changed then.
-pub fn take_up(dir: &Path) -> Result<Ready, NoRun> {
+pub fn take_up(dir: &Path, tap: Option<&str>) -> Result<Ready, NoRun> {
     let plan = Arc::new(super::bundle::Bundle::open(dir)?.plan()?);
+    may_tap(&plan, tap)?;
     let device = Device::of(Arc::clone(&plan))?;
     let caught = Caught::start()?;
     let status = ask(&device)?;
@@ -105,7 +115,7 @@ pub fn take_up(dir: &Path) -> Result<Ready, NoRun> {
     let start = start(&plan, &writer)?;
     let clock = BenchClock::start();
     let runner = Runner::resume(start, left, clock.now());
-    ready(plan, writer, device, (runner, clock), caught)
+    ready(plan, writer, device, (runner, clock), caught).map(|ready| ready.with_tap(tap))
 }
 
 fn ask(device: &Device) -> Result<DeviceId, NoRun> {
@@ -131,10 +141,15 @@ fn ready(
     let bundle = writer.dir().to_owned();
     let evidence = Evidence::of(writer, &plan.target.base_url, schedule(&plan))?;
     let signals = caught.came.clone();
-    Ok(Ready { parts: Parts { runner, plan, evidence, device, clock, signals }, bundle, caught })
+    Ok(Ready { parts: Parts { runner, plan, evidence, device, clock, signals, tap: None }, bundle, caught })
 }
 
 impl Ready {
+    fn with_tap(mut self, tap: Option<&str>) -> Ready {
+        self.parts.tap = tap.map(str::to_owned);
+        self
+    }
+
     /// The bundle's folder.
     pub fn bundle(&self) -> &Path {
         &self.bundle

@@ -1,12 +1,15 @@
 //! A bundle checked by somebody without the device: hashes and chain, then plan, order, what each arm measured, and verdict
 //! and reports, all made again from the raw record. Every difference is named.
 
-use super::bundle::{ArmFiles, Bundle, BundleError, ORDER, PLAN, Seal};
-use super::going::measured_from;
+use super::bundle::{ArmFiles, Bundle, BundleError, MASKED, Masked, ORDER, PLAN, Seal};
+use super::causes::CAUSES;
+use super::going::{RING, beside, without_wire_from, worked_from};
+use super::hlog::{self, HLOG};
 use super::judging::{CLOSING, How, files, judge_opened};
+use super::measured::Worked;
 use super::schedule::order_json;
 use std::path::Path;
-use wireproof_matrices::arm::Arm;
+use wireproof_matrices::arm::{Arm, Measured};
 use wireproof_matrices::plan::{Lock, Plan};
 
 /// What was checked, and what differs.
@@ -39,10 +42,17 @@ pub fn verify(dir: &Path) -> Result<Verified, BundleError> {
         Seal::Open => verified.notes.push("not sealed: the run was cut, or goes on".to_owned()),
     }
     verified.notes.extend(bundle.orphans().iter().map(|path| format!("{path}: no record names it")));
+    let masked = masked(&bundle)?;
+    if let Some(masked) = &masked {
+        verified.notes.push(format!(
+            "a masked copy: {} files of the original are not in it; streams and losses stand as they were measured",
+            masked.left_out.len()
+        ));
+    }
     let plan = bundle.plan()?;
     verified.plan_text(&bundle, &plan)?;
     verified.order(&bundle, &plan)?;
-    let arms = verified.arms(&bundle, &plan)?;
+    let arms = verified.arms(&bundle, &plan, masked.is_some())?;
     verified.reports(&bundle, arms)?;
     Ok(verified)
 }
@@ -74,15 +84,19 @@ impl Verified {
     }
 
     /// Works out each arm again from its raw files.
-    fn arms(&mut self, bundle: &Bundle, plan: &Plan) -> Result<Vec<Arm>, BundleError> {
+    fn arms(&mut self, bundle: &Bundle, plan: &Plan, masked: bool) -> Result<Vec<Arm>, BundleError> {
         let mut arms = Vec::new();
         for files in bundle.arms() {
             let Some(arm) = bundle.arm(&files)? else { continue };
-            arms.push(self.arm(bundle, plan, &files, arm));
+            arms.push(match masked {
+                true => self.masked_arm(bundle, plan, &files, arm),
+                false => self.arm(bundle, plan, &files, arm),
+            });
         }
         let same = arms.len();
         if self.differences.iter().all(|line| !line.starts_with("arms/")) {
-            self.checked.push(format!("{same} arms measure the same again"));
+            let what = if masked { ", as far as clocks, status and rings tell" } else { "" };
+            self.checked.push(format!("{same} arms measure the same again{what}"));
         }
         Ok(arms)
     }
@@ -90,9 +104,13 @@ impl Verified {
     fn arm(&mut self, bundle: &Bundle, plan: &Plan, files: &ArmFiles, arm: Arm) -> Arm {
         let folder = files.files.values().next().and_then(|path| Path::new(path).parent());
         let Some(folder) = folder else { return arm };
-        match measured_from(plan, &bundle.dir().join(folder)) {
-            Ok(again) if again == arm.measured => arm,
+        match worked_from(plan, &bundle.dir().join(folder)) {
             Ok(again) => {
+                self.beside(bundle, plan, files, &again);
+                let again = again.measured;
+                if again == arm.measured {
+                    return arm;
+                }
                 let what = differing(&arm, &Arm { measured: again.clone(), ..arm.clone() });
                 self.differences.push(format!("{}/arm.json: {what}", folder.display()));
                 Arm { measured: again, ..arm }
@@ -100,6 +118,51 @@ impl Verified {
             Err(error) => {
                 self.differences.push(format!("{}: cannot be measured again: {error}", folder.display()));
                 arm
+            }
+        }
+    }
+
+    /// Works out what an arm without its tape still shows. One whose ring was left out, too, stands as it is.
+    fn masked_arm(&mut self, bundle: &Bundle, plan: &Plan, files: &ArmFiles, arm: Arm) -> Arm {
+        let folder = files.files.values().next().and_then(|path| Path::new(path).parent());
+        let Some(folder) = folder.filter(|_| files.files.contains_key(RING) || !arm.measured.ring) else {
+            return arm;
+        };
+        let kept = &arm.measured;
+        match without_wire_from(plan, &bundle.dir().join(folder)) {
+            Ok(again) => {
+                let (streams, episodes) = (kept.streams.clone(), kept.episodes.clone());
+                let again = Measured { streams, episodes, health: kept.health.clone(), ..again };
+                if again != *kept {
+                    let what = differing(&arm, &Arm { measured: again, ..arm.clone() });
+                    self.differences.push(format!("{}/arm.json: {what}", folder.display()));
+                }
+            }
+            Err(error) => {
+                self.differences.push(format!("{}: cannot be measured again: {error}", folder.display()));
+            }
+        }
+        arm
+    }
+
+    /// Makes the files again that show what is not judged; a bundle that was written before there were such files has none.
+    fn beside(&mut self, bundle: &Bundle, plan: &Plan, files: &ArmFiles, again: &Worked) {
+        let made = match beside(plan, again) {
+            Ok(made) => made,
+            Err(error) => {
+                return self.differences.push(format!("arms/: {HLOG} cannot be made again: {error}"));
+            }
+        };
+        for name in [HLOG, CAUSES] {
+            let Some(path) = files.files.get(name) else { continue };
+            let made = made.iter().find(|(made, _)| *made == name).map(|(_, octets)| octets);
+            let is_same = |kept: &[u8], made: &[u8]| match name {
+                // The values count, not how some version of a library packs them.
+                HLOG => kept == made || hlog::read(kept).ok() == hlog::read(made).ok(),
+                _ => kept == made,
+            };
+            if !bundle.read(path).ok().zip(made).is_some_and(|(kept, made)| is_same(&kept, made)) {
+                self.differences.push(format!("{path}: not what the raw files give"));
             }
         }
     }
@@ -119,6 +182,15 @@ impl Verified {
         }
         Ok(())
     }
+}
+
+/// What a masked copy says of itself; `None` for a bundle that is none.
+fn masked(bundle: &Bundle) -> Result<Option<Masked>, BundleError> {
+    if !bundle.files().contains_key(MASKED) {
+        return Ok(None);
+    }
+    let refused = |e: serde_json::Error| BundleError::Refused { path: MASKED.to_owned(), why: e.to_string() };
+    serde_json::from_slice(&bundle.read(MASKED)?).map(Some).map_err(refused)
 }
 
 /// Which parts of what was measured differ.

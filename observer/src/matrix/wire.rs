@@ -3,18 +3,20 @@
 //!
 //! It decides nothing. The receive loop shares with this module only what it shares with `observe`.
 
+use super::going::{TAP, TAPE};
 use crate::live::conduct::{Event, Observed, Run, RunError, conduct};
 use crate::live::interfaces::{self, Interface};
 use crate::live::multicast::Joins;
-use crate::live::record::RecordPlan;
+use crate::live::record::{HEADERS_MOST, RecordPlan};
 use crate::live::source::{Source, SourceInfo};
+use crate::live::tap::{TapError, TapFilter, TapOptions};
 use crate::live::udp::{FULL_SIZE_CHARGE, UdpError, UdpOptions, UdpSource, hold_time};
 use crossbeam_channel::Sender;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use wireproof_matrices::levels::Levels;
@@ -22,7 +24,9 @@ use wireproof_matrices::plan::{Pcap, Plan, PlanStream};
 use wireproof_protocols::verify::{Options, Progress, StreamProgress};
 
 /// Name of the capture beside a tape, when the plan asks for one.
-const CAPTURE: &str = "capture.pcapng";
+pub const CAPTURE: &str = "capture.pcapng";
+/// Octets of each payload in a capture of headers: that of sACN with its start code, the longest, takes 126.
+const PAYLOAD_KEPT: u32 = 128;
 /// Time between two looks at the streams.
 const LOOK: Duration = Duration::from_millis(100);
 /// A port that nothing is sent to (RFC 863).
@@ -69,6 +73,19 @@ pub enum NoWire {
     /// A stream of the plan has no address.
     #[error("stream {0}: listen is no address and port")]
     Listen(String),
+    /// A tap cannot be had for want of a right.
+    #[error(
+        "--tap {interface} takes the right CAP_NET_RAW: run `sudo setcap cap_net_raw=ep {binary}`, run as root, or leave --tap out"
+    )]
+    TapRights {
+        /// Interface as given.
+        interface: String,
+        /// Path of the running program.
+        binary: String,
+    },
+    /// A tap cannot be had.
+    #[error("--tap: {0}")]
+    Tap(TapError),
     /// No thread.
     #[error("the wire's thread cannot be started: {0}")]
     Thread(std::io::Error),
@@ -78,6 +95,52 @@ pub enum NoWire {
     /// It died.
     #[error("the wire's thread ended too early")]
     Died,
+}
+
+/// Where what an arm receives goes.
+#[derive(Clone, Debug)]
+pub struct Into {
+    /// Folder of the arm.
+    pub folder: PathBuf,
+    /// Interface with a tap on it beside the sockets.
+    pub tap: Option<String>,
+}
+
+/// Opens a tap that hears what the plan's sockets hear, and transmits nothing.
+///
+/// # Errors
+/// [`NoWire::Tap`], [`NoWire::TapRights`]
+pub fn open_tap(plan: &Plan, interface: &str) -> Result<Box<dyn Source>, NoWire> {
+    let port = |stream: &PlanStream| Some(stream.listen.parse::<SocketAddr>().ok()?.port());
+    let ports: BTreeSet<u16> = plan.stream.iter().filter_map(port).collect();
+    let filter = TapFilter::Ports(ports.into_iter().collect());
+    let options = TapOptions { promiscuous: false, ..TapOptions::new(interface, filter) };
+    tapped(&options).map_err(|error| match error {
+        TapError::NotPermitted { interface, binary } => NoWire::TapRights { interface, binary },
+        error => NoWire::Tap(error),
+    })
+}
+
+#[cfg(target_os = "linux")]
+fn tapped(options: &TapOptions) -> Result<Box<dyn Source>, TapError> {
+    Ok(Box::new(crate::live::ring::RingSource::open(options)?))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn tapped(options: &TapOptions) -> Result<Box<dyn Source>, TapError> {
+    let source = std::io::Error::from(std::io::ErrorKind::Unsupported);
+    Err(TapError::System { interface: options.interface.clone(), what: "a packet ring", source })
+}
+
+/// The capture of an arm, as the plan wants it.
+fn capture(plan: &Plan, folder: &Path) -> Option<RecordPlan> {
+    let snap = match plan.evidence.pcap {
+        Pcap::None => return None,
+        Pcap::Headers => HEADERS_MOST + PAYLOAD_KEPT,
+        Pcap::Full => 0,
+    };
+    let min_free = plan.evidence.min_free_bytes;
+    Some(RecordPlan { path: folder.join(CAPTURE), snap, min_free, ..RecordPlan::default() })
 }
 
 /// Opens the sockets of a plan.
@@ -142,28 +205,27 @@ pub fn hold_ns(info: &SourceInfo, plan: &Plan) -> u64 {
 }
 
 impl Wire {
-    /// Begins to receive; `tape` is where the tape goes. What the streams look like that the device sends at these levels goes
-    /// to `looks`, as far as somebody takes it.
+    /// Begins to receive into the folder of an arm, or into nothing. What the streams look like that the device sends at these
+    /// levels goes to `looks`, as far as somebody takes it.
     ///
     /// # Errors
     /// [`NoWire`]
     pub fn start(
         plan: &Arc<Plan>,
         levels: &Levels,
-        tape: Option<PathBuf>,
+        into: Option<&Into>,
         looks: Sender<Look>,
     ) -> Result<Wire, NoWire> {
+        // The tap first: it has to have been there for whatever a socket could miss.
+        let tap = into.and_then(|into| into.tap.as_deref()).map(|name| open_tap(plan, name)).transpose()?;
         let source = open(plan)?;
         let stop = Arc::new(AtomicBool::new(false));
-        let record = tape.as_ref().filter(|_| plan.evidence.pcap == Pcap::Full);
         let run = Run {
-            digests: tape.is_some(),
-            record: record.map(|tape| RecordPlan {
-                path: tape.with_file_name(CAPTURE),
-                rotation: None,
-                keep: 0,
-            }),
-            tape,
+            digests: into.is_some(),
+            record: into.and_then(|into| capture(plan, &into.folder)),
+            tape: into.map(|into| into.folder.join(TAPE)),
+            tap_tape: into.filter(|_| tap.is_some()).map(|into| into.folder.join(TAP)),
+            tap: Mutex::new(tap),
             interrupted: Arc::clone(&stop),
             progress_every: Some(LOOK),
             interface: interface(plan),

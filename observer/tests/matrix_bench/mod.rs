@@ -31,6 +31,7 @@ pub(crate) struct Bench {
     pub(crate) device: Running,
     pub(crate) web: Web,
     pub(crate) ports: [u16; 2],
+    ip: &'static str,
 }
 
 impl Bench {
@@ -39,19 +40,33 @@ impl Bench {
         Bench::with(RECORDS, Running::until, more)
     }
 
+    /// The same on another address of this host.
+    pub(crate) fn at(ip: &'static str, more: &[&str]) -> Bench {
+        Bench::of(ip, RECORDS, Running::until, more)
+    }
+
     /// The same with a ring of so many records, started in this way.
     pub(crate) fn with(
         records: u64,
         start: impl Fn(&Path, &[&str], &str) -> Running,
         more: &[&str],
     ) -> Bench {
+        Bench::of("127.0.0.1", records, start, more)
+    }
+
+    fn of(
+        ip: &'static str,
+        records: u64,
+        start: impl Fn(&Path, &[&str], &str) -> Running,
+        more: &[&str],
+    ) -> Bench {
         let folder = memory();
         token(folder.path());
-        let sockets = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
+        let sockets = [(); 2].map(|()| UdpSocket::bind((ip, 0)).unwrap());
         let ports = [0, 1].map(|at: usize| sockets[at].local_addr().unwrap().port());
         drop(sockets);
         let output = |name: &str, port: u16, rest: &str| {
-            format!("[[output]]\nname = \"{name}\"\nto = \"127.0.0.1:{port}\"\n{rest}\n")
+            format!("[[output]]\nname = \"{name}\"\nto = \"{ip}:{port}\"\n{rest}\n")
         };
         let text = [
             output("pole-a", ports[0], "protocol = \"bigpacket\"\npixels = 2880"),
@@ -59,14 +74,15 @@ impl Bench {
         ];
         fs::write(folder.path().join("device.toml"), text.concat()).unwrap();
         let records = records.to_string();
-        let arguments = ["device", "--rig", "device.toml", "--ring", "ring", "--http", "127.0.0.1:0"];
+        let http = format!("{ip}:0");
+        let arguments = ["device", "--rig", "device.toml", "--ring", "ring", "--http", &http];
         let rest =
             ["--control", "control", "--token-file", "token", "--records", &records, "--format", "json"];
         let all = [&arguments[..], &rest, more].concat();
         let device = start(folder.path(), &all, "the ring is at http://");
         let web = Web::of(&device);
         web.until(|status| status["engine"]["frames"].as_u64() > Some(30));
-        Bench { folder, device, web, ports }
+        Bench { folder, device, web, ports, ip }
     }
 
     /// Asks the device's engine over its control socket.
@@ -103,15 +119,15 @@ require = {{ devices = 2 }}
 [[stream]]
 id = "big"
 protocol = "bigpacket"
-listen = "127.0.0.1:{big}"
-source = "127.0.0.1"
+listen = "{ip}:{big}"
+source = "{ip}"
 datagrams_per_frame = 6
 
 [[stream]]
 id = "sacn"
 protocol = "sacn"
-listen = "127.0.0.1:{sacn}"
-source = "127.0.0.1"
+listen = "{ip}:{sacn}"
+source = "{ip}"
 universes = "1-4"
 datagrams_per_frame = 4
 
@@ -180,6 +196,7 @@ dir = "evidence"
 pcap = "none"
 min_free = "1MiB"
 "#,
+            ip = self.ip,
             web = self.web.0,
             big = self.ports[0],
             sacn = self.ports[1],

@@ -26,11 +26,40 @@ impl Key {
     }
 }
 
+/// A stream as the tap saw it.
+#[derive(Clone, Debug)]
+struct Tapped {
+    /// Stamps of its first and last datagram: of other times the tap says nothing.
+    span: (i64, i64),
+    missing: Vec<Missing>,
+}
+
+impl Tapped {
+    fn of(s: &StreamAccount) -> Tapped {
+        Tapped { span: (s.first_ns, s.last_ns), missing: Vec::new() }
+    }
+
+    fn widen(&mut self, s: &StreamAccount) {
+        self.span = (self.span.0.min(s.first_ns), self.span.1.max(s.last_ns));
+    }
+}
+
+/// What is missing of a stream on the tap itself.
+#[derive(Clone, Copy, Debug)]
+struct Missing {
+    /// Last stamp before.
+    since: i64,
+    /// Stamp after.
+    last: i64,
+    lost: u64,
+    /// The tap dropped some of it itself: it says nothing of this time.
+    own: bool,
+}
+
 /// Losses of the streams that a tap saw, and the frames it dropped itself.
 #[derive(Clone, Debug, Default)]
 pub struct TapEvidence {
-    /// Last stamp before, stamp after, and how many are missing there.
-    streams: HashMap<Key, Vec<(i64, i64, u64)>>,
+    streams: HashMap<Key, Tapped>,
     dropped: u64,
 }
 
@@ -39,22 +68,23 @@ impl TapEvidence {
     pub fn of(account: &Account, dropped: u64) -> TapEvidence {
         let mut tap = TapEvidence { dropped, ..TapEvidence::default() };
         for s in &account.streams {
-            tap.streams.entry(Key::of(s)).or_default();
+            tap.streams.entry(Key::of(s)).or_insert_with(|| Tapped::of(s)).widen(s);
         }
         let losses = account.findings.iter().filter(|f| matches!(f.code, "SEQ-LOST" | "SEQ-AMBIGUOUS"));
         for f in losses {
             let Some(s) = f.stream.and_then(|i| account.streams.get(i)) else { continue };
             let lost = f.owners.map_or(f.count, |o| o.sender + o.wire + o.observer + o.unknown);
-            let list = tap.streams.entry(Key::of(s)).or_default();
+            let list = &mut tap.streams.entry(Key::of(s)).or_insert_with(|| Tapped::of(s)).missing;
             if list.len() < KEPT {
-                list.push((f.since_ns, f.last_ns, lost));
+                let own = f.owners.is_some_and(|o| o.observer > 0);
+                list.push(Missing { since: f.since_ns, last: f.last_ns, lost, own });
             }
         }
         tap
     }
 
     /// Of `missing` datagrams of a stream how many the tap saw, and how many frames it dropped; `None` when it does
-    /// not know the stream.
+    /// not know the stream, was not there all that time, or dropped some of it then.
     pub(crate) fn seen(&self, flow: &Flow, (since, last): (i64, i64), missing: u64) -> Option<(u64, u64)> {
         let key = Key {
             protocol: flow.protocol(),
@@ -63,8 +93,18 @@ impl TapEvidence {
             stream: flow.key.stream,
             part: flow.key.part,
         };
-        let lost = self.streams.get(&key)?.iter().filter(|(from, to, _)| *from <= last && *to >= since);
-        let lost = lost.fold(0u64, |sum, (_, _, n)| sum.saturating_add(*n));
+        let stream = self.streams.get(&key)?;
+        if stream.span.0 > since || stream.span.1 < last {
+            return None;
+        }
+        let around = stream.missing.iter().filter(|m| m.since <= last && m.last >= since);
+        let mut lost = 0_u64;
+        for m in around {
+            if m.own {
+                return None;
+            }
+            lost = lost.saturating_add(m.lost);
+        }
         Some((missing.saturating_sub(lost), self.dropped))
     }
 }

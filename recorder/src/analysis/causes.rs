@@ -2,7 +2,7 @@
 //! ring.
 
 use crate::places::shorten;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
 /// Places that are kept apart; further ones are counted together.
@@ -25,7 +25,7 @@ pub enum Cause {
 }
 
 /// A place and how often it asked.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlaceRow {
     /// The place, or what stands for it.
     pub place: String,
@@ -34,7 +34,7 @@ pub struct PlaceRow {
 }
 
 /// Causes of a recording, most first.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// All frames.
     pub frames: u64,
@@ -48,6 +48,31 @@ pub struct Counts {
     pub places: Vec<PlaceRow>,
     /// Requests of places past those that are kept.
     pub places_rest: u64,
+}
+
+impl Counts {
+    /// Adds the counts of another recording. Places that were kept first stay; further ones are counted together.
+    pub fn add(&mut self, other: &Counts) {
+        self.frames += other.frames;
+        self.by_events += other.by_events;
+        self.by_refresh += other.by_refresh;
+        self.by_other += other.by_other;
+        self.places_rest += other.places_rest;
+        for row in &other.places {
+            let room = self.places.len() < KEEP;
+            match self.places.iter_mut().find(|known| known.place == row.place) {
+                Some(known) => known.requests += row.requests,
+                None if room => self.places.push(row.clone()),
+                None => self.places_rest += row.requests,
+            }
+        }
+        sort(&mut self.places);
+    }
+}
+
+/// Most requests first, then by name.
+fn sort(places: &mut [PlaceRow]) {
+    places.sort_by(|a, b| b.requests.cmp(&a.requests).then_with(|| a.place.cmp(&b.place)));
 }
 
 /// Counts causes frame by frame.
@@ -128,7 +153,7 @@ impl Tally {
     pub fn counts(&self) -> Counts {
         let row = |(place, requests): (&String, &u64)| PlaceRow { place: place.clone(), requests: *requests };
         let mut places: Vec<PlaceRow> = self.places.iter().map(row).collect();
-        places.sort_by(|a, b| b.requests.cmp(&a.requests).then_with(|| a.place.cmp(&b.place)));
+        sort(&mut places);
         let [by_events, by_refresh, by_other] = self.counts;
         Counts {
             frames: by_events + by_refresh + by_other,

@@ -4,6 +4,7 @@
 use super::causes::{AMBIENT, Cause, Counts, PlaceRow, Tally};
 use super::recording::Recording;
 use super::runs::{EVERY, Row, Runs, Surge, surge};
+use super::select::within;
 use crate::frames::{Frame, Ring};
 use crate::layout::{Kind, Record};
 use crate::places::Places;
@@ -101,7 +102,7 @@ pub struct CauseReport {
 const OWN: [&str; 5] = ["wireproof", "drain", "poll", "status", "/v1/"];
 
 /// Whether a place sounds like the measuring tool's own request.
-fn is_own(place: &str) -> bool {
+pub fn is_own(place: &str) -> bool {
     let place = place.to_ascii_lowercase();
     OWN.iter().any(|word| place.contains(word))
 }
@@ -118,6 +119,15 @@ pub fn causes(ring: &Ring, places: &Places) -> CauseReport {
     counting.report.unnamed += unnamed.count() as u64;
     let earlier_frames = (ring.frames.len() - recording.frames().len()) as u64;
     CauseReport { recording: recording.number, earlier_frames, ..counting.report() }
+}
+
+/// Counts the causes of those frames of the last recording that lie inside a window, its guard on both sides left out
+/// ([`super::select::within`]); times are the ring's own, ns. Requests beside frames are not looked at.
+pub fn causes_within(ring: &Ring, places: &Places, window: (u64, u64), guard_ns: u64) -> CauseReport {
+    let recording = Recording::last(ring);
+    let mut counting = Counting::new(places);
+    within(recording.frames(), window, guard_ns).for_each(|frame| counting.frame(frame));
+    CauseReport { recording: recording.number, ..counting.report() }
 }
 
 /// The `cause` records of a frame.

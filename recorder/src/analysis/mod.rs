@@ -20,5 +20,5 @@ pub mod span;
 pub mod stages;
 
 pub use findings::{Finding, Severity};
-pub use frame_causes::{CauseReport, causes};
+pub use frame_causes::{CauseReport, causes, causes_within};
 pub use quantiles::Quantiles;

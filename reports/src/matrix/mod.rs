@@ -47,6 +47,8 @@ pub struct CauseRow {
     pub treatment: String,
     /// Its frames by cause, and the places that asked.
     pub counts: Counts,
+    /// Of the frames by other: those without any record of a cause.
+    pub unrecorded: u64,
 }
 
 /// What a CI job makes of INCONCLUSIVE.

@@ -37,8 +37,8 @@ fn causes() -> Vec<CauseRow> {
         places_rest: 0,
     };
     vec![
-        CauseRow { treatment: "idle".to_owned(), counts: counts(0) },
-        CauseRow { treatment: "raw".to_owned(), counts: counts(12) },
+        CauseRow { treatment: "idle".to_owned(), counts: counts(0), unrecorded: 0 },
+        CauseRow { treatment: "raw".to_owned(), counts: counts(12), unrecorded: 5 },
     ]
 }
 
@@ -218,4 +218,21 @@ fn figures_of_any_size_are_written() {
             assert!(text(&verdict, format).len() > 1000, "{} {}", size.0, format.name());
         }
     }
+}
+
+#[test]
+fn a_place_of_the_tool_itself_is_told_and_places_past_the_list_are_counted() {
+    let row = |place: &str, requests| PlaceRow { place: place.to_owned(), requests };
+    let places = vec![row("http /v1/status", 7), row("src/melt.rs:118", 2)];
+    let counts = Counts { frames: 9, by_refresh: 9, places, places_rest: 5, ..Counts::default() };
+    let causes = [CauseRow { treatment: "raw".to_owned(), counts, unrecorded: 0 }];
+    let verdict = &fixtures::all()[0].1;
+    let mut out = Vec::new();
+    let report = Report { causes: &causes, ..Report::new(verdict) };
+    report.render(Format::Markdown, NARROW, InconclusiveIs::Skipped, &mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    let section = between(&text, "## Causes of frames", "\n## ");
+    assert!(section.contains("raw: http /v1/status sounds like the measuring tool's own"), "{section}");
+    assert!(!section.contains("melt.rs:118 sounds"), "{section}");
+    assert!(section.lines().any(|line| line.contains("further places") && line.contains(" 5 ")), "{section}");
 }

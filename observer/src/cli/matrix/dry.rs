@@ -54,7 +54,14 @@ pub(super) fn run(plan: &Plan, sha256: &str, shown: &Show) -> Result<u8, Failure
         ..Circumstances::default()
     };
     let (verdict, envelope) = decided(plan, &bench.arms, &circumstances);
-    let judged = Judged { plan: plan.clone(), verdict, environment: None, findings: Vec::new(), envelope };
+    let judged = Judged {
+        plan: plan.clone(),
+        verdict,
+        environment: None,
+        findings: Vec::new(),
+        envelope,
+        causes: Vec::new(),
+    };
     show(&judged, shown)?;
     // What is made up proves nothing: only a walk that cannot be ended is an error.
     Ok(exit.code.unwrap_or(0))

@@ -7,8 +7,8 @@ use super::dry;
 use super::judge::{Show, show};
 use super::load;
 use super::view::View;
-use crate::matrix::bundle::{Bundle, Seal, Writer, anonymized};
-use crate::matrix::judging::{How, judge_bundle};
+use crate::matrix::bundle::{Bundle, Seal, Writer};
+use crate::matrix::judging::{How, anonymized, judge_bundle};
 use crate::matrix::restoring::{self, NotRestored};
 use crate::matrix::running::{Ended, NoRun, Ready, prepare, take_up};
 use clap::Args;
@@ -34,7 +34,7 @@ pub(in crate::cli) struct RunArgs {
     #[arg(long, value_name = "HASH")]
     expect: Option<String>,
     /// Walk through every step against a simulated device in simulated time: nothing is sent and nothing is written
-    #[arg(long, conflicts_with_all = ["evidence", "anonymize"])]
+    #[arg(long, conflicts_with_all = ["evidence", "anonymize", "tap"])]
     dry: bool,
     /// Folder of the bundles [default: evidence.dir of the plan]
     #[arg(short = 'o', long, value_name = "DIR")]
@@ -42,6 +42,9 @@ pub(in crate::cli) struct RunArgs {
     /// Write a copy of the bundle without addresses and names beside it, for somebody else's eyes
     #[arg(long)]
     anonymize: bool,
+    /// Listen on this interface beside the sockets, and lay what it saw against each loss; takes CAP_NET_RAW
+    #[arg(long, value_name = "IF")]
+    tap: Option<String>,
     #[command(flatten)]
     show: Show,
     /// Say nothing while it runs
@@ -59,6 +62,9 @@ The same plan, build and boot of the device are asked for. A block with an unfin
 pub(in crate::cli) struct ResumeArgs {
     /// The bundle
     bundle: PathBuf,
+    /// Listen on this interface beside the sockets, as with `run`
+    #[arg(long, value_name = "IF")]
+    tap: Option<String>,
     #[command(flatten)]
     show: Show,
     /// Say nothing while it runs
@@ -98,7 +104,7 @@ pub(super) fn run(args: &RunArgs) -> Result<u8, Failure> {
         return dry::run(&lock.plan, &lock.plan_sha256, &args.show);
     }
     let evidence = args.evidence.clone().unwrap_or_else(|| PathBuf::from(&lock.plan.evidence.dir));
-    let ready = prepare(&lock.plan, text.as_bytes(), args.expect.is_some(), &evidence)?;
+    let ready = prepare(&lock.plan, text.as_bytes(), args.expect.is_some(), &evidence, args.tap.as_deref())?;
     let bundle = ready.bundle().to_owned();
     let code = conduct(ready, &args.show, args.quiet)?;
     if args.anonymize {
@@ -123,7 +129,7 @@ pub(super) fn resume(args: &ResumeArgs) -> Result<u8, Failure> {
     if Bundle::open(&args.bundle)?.seal() == Seal::Cut {
         return finish_seal(&args.bundle, &args.show);
     }
-    conduct(take_up(&args.bundle)?, &args.show, args.quiet)
+    conduct(take_up(&args.bundle, args.tap.as_deref())?, &args.show, args.quiet)
 }
 
 /// A run that was killed between its last record and its manifest lacks nothing but the manifest.
@@ -192,9 +198,7 @@ impl From<NoRun> for Failure {
         match error {
             NoRun::Bundle(error) => error.into(),
             NoRun::Device(error) => Failure::Said { code: USAGE, text: error.to_string() },
-            NoRun::Headers => Failure::Said { code: USAGE, text: error.to_string() },
-            NoRun::Silent(_) => Failure::io_line(&error),
-            NoRun::System(_) => Failure::io_line(&error),
+            NoRun::Tap(_) | NoRun::Silent(_) | NoRun::System(_) => Failure::io_line(&error),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{RecordFeed, entry};
 use crate::capture::{LinkType, PcapngWriter, Record};
-use crate::live::handover::{Blocks, handover};
+use crate::live::handover::{BLOCK, Blocks, handover};
 use crate::outfile;
 use std::fs::File;
 use std::io::{self, Seek, Write};
@@ -21,7 +21,7 @@ pub enum Rotation {
 }
 
 /// What to write.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct RecordPlan {
     /// The file; rotated ones get a number before the extension, the first one too.
     pub path: PathBuf,
@@ -29,6 +29,10 @@ pub struct RecordPlan {
     pub rotation: Option<Rotation>,
     /// Rotated files kept; the oldest one goes when there are more. 0 keeps all.
     pub keep: usize,
+    /// Octets kept of each record from the start of its link header, its length on the wire beside them; 0 keeps all.
+    pub snap: u32,
+    /// Octets that stay free on the disk: the writing ends before it takes them. 0 for a disk that may fill up.
+    pub min_free: u64,
 }
 
 /// What was written.
@@ -56,11 +60,12 @@ impl Writing {
     /// When the file cannot be made.
     pub fn start(plan: RecordPlan) -> io::Result<(Writing, RecordFeed)> {
         let (handover, blocks) = handover();
+        let snap = plan.snap;
         let mut files = Files::new(plan);
         files.open()?;
         let thread =
             std::thread::Builder::new().name("record".to_owned()).spawn(move || write_all(files, &blocks))?;
-        Ok((Writing { thread }, RecordFeed::new(handover)))
+        Ok((Writing { thread }, RecordFeed::new(handover, snap)))
     }
 
     /// Waits until everything is written. The feed has to be finished before.
@@ -177,6 +182,13 @@ impl Files {
     }
 
     fn block(&mut self, block: &[u8]) {
+        if self.done.failed.is_none()
+            && let Err(error) = self.room()
+        {
+            // What was gathered had room when it came.
+            let gathered = self.settle().and_then(|()| self.flush());
+            self.failed(gathered.err().unwrap_or(error));
+        }
         let mut rest = block;
         while let Some((kind, body, after)) = next(rest) {
             rest = after;
@@ -190,6 +202,19 @@ impl Files {
         if let Err(error) = self.settle().and_then(|()| self.flush()) {
             self.failed(error);
         }
+    }
+
+    /// Asks for room before each block of memory, which is a megabyte at most.
+    fn room(&self) -> io::Result<()> {
+        let (Some(folder), 1..) = (self.plan.path.parent(), self.plan.min_free) else { return Ok(()) };
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        let about = rustix::fs::statvfs(folder)?;
+        let free = about.f_bavail.saturating_mul(about.f_frsize);
+        if free.saturating_sub(BLOCK as u64) >= self.plan.min_free {
+            return Ok(());
+        }
+        let text = format!("{free} octets are free, {} have to stay so", self.plan.min_free);
+        Err(io::Error::new(io::ErrorKind::StorageFull, text))
     }
 
     fn failed(&mut self, error: io::Error) {
@@ -232,7 +257,7 @@ impl Files {
         }
         let link_type = *self.link_type.get_or_insert(LinkType::RAW);
         let Some(writer) = &mut self.writer else { return Ok(()) };
-        let interface = writer.interface(link_type, 0)?;
+        let interface = writer.interface(link_type, self.plan.snap)?;
         writer.remark(interface, at, text)
     }
 
@@ -267,7 +292,7 @@ impl Files {
             at: Timestamp(at),
             link_type,
             interface: 0,
-            snap_length: 0,
+            snap_length: self.plan.snap,
             data: &octets,
             original_length: length,
             comment: None,

@@ -8,8 +8,10 @@ use wireproof_matrices::plan::{Keep, Pcap, Plan};
 const OCTETS_A_DATAGRAM: u64 = 64;
 /// Octets of a datagram in a full capture; a frame with its header and blocks.
 const OCTETS_CAPTURED: u64 = 1_600;
-/// Octets of a captured header with its block.
-const OCTETS_HEADER: u64 = 160;
+/// Octets of the longest captured headers with their block.
+const OCTETS_HEADER: u64 = 232;
+/// Records of a tap for each datagram: that of a loopback interface hears everything twice.
+const TAPPED: u64 = 2;
 /// Files of an arm whose size does not grow with its length, octets.
 const OCTETS_AN_ARM: u64 = 256 << 10;
 
@@ -35,8 +37,8 @@ pub fn check_space(folder: &Path, min_free: u64, estimate: u64) -> Result<u64, B
     Ok(free)
 }
 
-/// Octets that so many arms of a plan will take, generously.
-pub fn estimate(plan: &Plan, arms: u64) -> u64 {
+/// Octets that so many arms of a plan will take, generously; with a tap beside the sockets or without.
+pub fn estimate(plan: &Plan, arms: u64, has_tap: bool) -> u64 {
     let ring = plan.drain.as_ref().map_or(0, |drain| {
         let kept = if drain.keep == Keep::All { drain.offsets_ns.len() as u64 } else { 0 };
         drain.expect_bytes.saturating_mul(1 + kept)
@@ -52,6 +54,7 @@ pub fn estimate(plan: &Plan, arms: u64) -> u64 {
         Pcap::Headers => OCTETS_HEADER,
         Pcap::Full => OCTETS_CAPTURED,
     };
-    let wire = rate.saturating_mul(seconds).saturating_mul(OCTETS_A_DATAGRAM + capture);
+    let tap = if has_tap { TAPPED * OCTETS_A_DATAGRAM } else { 0 };
+    let wire = rate.saturating_mul(seconds).saturating_mul(OCTETS_A_DATAGRAM + capture + tap);
     ring.saturating_add(wire).saturating_add(OCTETS_AN_ARM).saturating_mul(arms)
 }

@@ -18,6 +18,7 @@ pub use tape::TapeError;
 #[cfg(test)]
 pub(crate) use tests::plan as example_plan;
 
+use super::causes::ArmCauses;
 use serde::{Deserialize, Serialize};
 use wireproof_matrices::arm::{ArmDrain, Measured, Span};
 use wireproof_matrices::plan::Plan;
@@ -45,6 +46,32 @@ pub struct Noted {
     pub collected: Option<Collected>,
     /// Longest gap of the receive loop during the arm, ns.
     pub loop_gap_max_ns: u64,
+    /// The capture beside the tape, if the plan wants one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub capture: Option<CaptureNote>,
+    /// The tap beside the sockets, if there was one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub tap: Option<TapNote>,
+}
+
+/// What became of a capture.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CaptureNote {
+    /// Records written.
+    pub records: u64,
+    /// Records left out because the disk was too slow.
+    pub left_out: u64,
+}
+
+/// What became of a tap. Nothing of it is judged but what its tape shows.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TapNote {
+    /// Frames that it dropped: it says nothing of the time in which it did.
+    pub dropped: u64,
+    /// Datagrams left out of its tape because the disk was too slow.
+    pub left_out: u64,
+    /// Why it ended before the arm did.
+    pub ended: Option<String>,
 }
 
 /// The raw record of an arm.
@@ -56,8 +83,23 @@ pub struct Raw<'a> {
     pub tape: &'a [u8],
     /// `ring.raw`, if it was collected.
     pub ring: Option<&'a [u8]>,
+    /// `ring.raw.places`, if it lies there: names of the sources of causes.
+    pub places: Option<&'a str>,
+    /// `tap.tape`, if there was a tap.
+    pub tap: Option<&'a [u8]>,
     /// `counters.csv`, read.
     pub counters: &'a [Row],
+}
+
+/// What an arm measured, and what else its files show: nothing of the second is judged.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Worked {
+    /// For the judge.
+    pub measured: Measured,
+    /// Why the frames of the window were made; `None` without a ring, or a clock to find the window by.
+    pub causes: Option<ArmCauses>,
+    /// Intervals between the frames of each stream in the window, ns, in their order.
+    pub intervals: Vec<(String, Vec<u64>)>,
 }
 
 /// Works out what an arm measured.
@@ -65,6 +107,30 @@ pub struct Raw<'a> {
 /// # Errors
 /// A tape that is damaged: nothing behind the damage could be counted.
 pub fn measured(plan: &Plan, raw: &Raw<'_>) -> Result<Measured, TapeError> {
+    worked(plan, raw).map(|worked| worked.measured)
+}
+
+/// The same, with what is not judged.
+///
+/// # Errors
+/// As [`measured`].
+pub fn worked(plan: &Plan, raw: &Raw<'_>) -> Result<Worked, TapeError> {
+    let (mut m, offset, causes) = by_device(plan, raw);
+    let tap = raw.tap.map(tape::testimony).transpose()?;
+    let taped = tape::read(raw.tape, raw.noted.window, tap)?;
+    let device = raw.ring.zip(offset);
+    let intervals = wire::measure(plan, &taped, device, &mut m);
+    bench::measure(plan, raw.noted, raw.counters, &taped, &mut m);
+    Ok(Worked { measured: m, causes, intervals })
+}
+
+/// What an arm measured as far as it can be told without its tape: everything but streams, losses and the bench's health.
+pub fn without_wire(plan: &Plan, raw: &Raw<'_>) -> Measured {
+    by_device(plan, raw).0
+}
+
+/// What clocks, status and ring say.
+fn by_device(plan: &Plan, raw: &Raw<'_>) -> (Measured, Option<Offset>, Option<ArmCauses>) {
     let noted = raw.noted;
     let clock = Clock::of(noted);
     let mut m = Measured {
@@ -84,14 +150,13 @@ pub fn measured(plan: &Plan, raw: &Raw<'_>) -> Result<Measured, TapeError> {
     }
     m.wrapped = noted.collected.is_some_and(|c| c.wrapped);
     let mut offset = clock.map(|c| c.offset(noted.window.start_ns));
+    let mut causes = None;
     if let Some(image) = raw.ring {
-        offset = offset.filter(|_| ring::measure(plan, image, clock, &mut m));
+        let ring = ring::measure(plan, image, clock, &mut m);
+        causes = ring.as_ref().and_then(|ring| ring::causes(plan, ring, raw.places, &m));
+        offset = offset.filter(|_| ring.is_some());
     }
-    let taped = tape::read(raw.tape, noted.window)?;
-    let device = raw.ring.zip(offset);
-    wire::measure(plan, &taped, device, &mut m);
-    bench::measure(plan, noted, raw.counters, &taped, &mut m);
-    Ok(m)
+    (m, offset, causes)
 }
 
 /// The device's clock against that of the capture timestamps.

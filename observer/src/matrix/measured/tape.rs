@@ -5,7 +5,7 @@
 
 use std::net::SocketAddr;
 use wireproof_matrices::arm::Span;
-use wireproof_protocols::verify::{Account, HostDrops, Options, Verifier};
+use wireproof_protocols::verify::{Account, HostDrops, Options, TapEvidence, Verifier};
 use wireproof_protocols::{Arrival, Datagram, Marks, Protocol};
 use wireproof_reports::tape::{Decoder, Event};
 
@@ -15,6 +15,9 @@ pub enum TapeError {
     /// It is damaged.
     #[error("wire.tape is damaged: {0}")]
     Damaged(String),
+    /// That of the tap is.
+    #[error("tap.tape is damaged: {0}")]
+    Tap(String),
     /// Datagrams without a digest of what they showed.
     #[error(
         "wire.tape has {datagrams} datagrams and {digests} digests of their data: it was not made by a matrix"
@@ -65,7 +68,7 @@ pub(super) struct Taped {
 ///
 /// # Errors
 /// Damage, or a tape without digests.
-pub(super) fn read(octets: &[u8], window: Span) -> Result<Taped, TapeError> {
+pub(super) fn read(octets: &[u8], window: Span, tap: Option<TapEvidence>) -> Result<Taped, TapeError> {
     let no_drop_counter = !cfg!(target_os = "linux");
     let mut verifier = Verifier::new(Options { no_drop_counter, ..Options::default() });
     let (mut datagrams, mut digests) = (Vec::new(), Vec::new());
@@ -110,7 +113,38 @@ pub(super) fn read(octets: &[u8], window: Span) -> Result<Taped, TapeError> {
         return Err(TapeError::Digests { datagrams: datagrams.len(), digests: digests.len() });
     }
     datagrams.iter_mut().zip(digests).for_each(|(d, digest)| d.digest = digest);
+    if let Some(tap) = tap {
+        verifier.on_tap(tap);
+    }
     Ok(Taped { datagrams, account: verifier.finish(), steps, drops, left_out })
+}
+
+/// What a tap beside the sockets saw, from its own tape over the whole arm.
+///
+/// # Errors
+/// Damage.
+pub(super) fn testimony(octets: &[u8]) -> Result<TapEvidence, TapeError> {
+    let mut verifier = Verifier::new(Options::default());
+    let mut each = |event: Event<'_>| match event {
+        Event::Datagram(arrival, d, noted, remarks) => verifier.on_noted(arrival, d, noted, remarks),
+        Event::Others(arrival, n) => {
+            verifier.on_packet(arrival);
+            verifier.on_others(n);
+        }
+        Event::Drops(of) => verifier.on_drops(of),
+        Event::ClockStep(by) => verifier.on_clock_step(by),
+        Event::Blind { from, to, count } => verifier.on_blind(from, to, count),
+        Event::Digests(_) => {}
+    };
+    let mut decoder = Decoder::default();
+    decoder.feed(octets, &mut each);
+    match decoder.finish(&mut each).damaged {
+        Some(damage) => Err(TapeError::Tap(damage)),
+        None => {
+            let account = verifier.finish();
+            Ok(TapEvidence::of(&account, account.observer.ring))
+        }
+    }
 }
 
 fn one(arrival: Arrival, d: &Datagram<'_>, noted: &wireproof_protocols::verify::Noted<'_>) -> One {

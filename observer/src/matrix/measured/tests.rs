@@ -124,7 +124,7 @@ fn noted() -> Noted {
 }
 
 fn of(tape: &[u8], noted: &Noted) -> Measured {
-    measured(&plan(), &Raw { noted, tape, ring: None, counters: &[] }).unwrap()
+    measured(&plan(), &Raw { noted, tape, ring: None, places: None, tap: None, counters: &[] }).unwrap()
 }
 
 #[test]
@@ -193,7 +193,9 @@ fn a_cut_tape_and_one_without_digests_are_refused() {
     taping.frames(0..10, |_, _| true);
     let whole = taping.octets();
     let cut = &whole[..whole.len() - 64];
-    let raw = |tape| measured(&plan(), &Raw { noted: &noted(), tape, ring: None, counters: &[] });
+    let raw = |tape| {
+        measured(&plan(), &Raw { noted: &noted(), tape, ring: None, places: None, tap: None, counters: &[] })
+    };
     assert!(matches!(raw(cut), Err(TapeError::Damaged(_))));
     let mut taping = Taping { encoder: Encoder::default(), ..Taping::new() };
     taping.frames(0..10, |_, _| true);
@@ -235,8 +237,12 @@ fn steps_of_the_clock_and_sleep_show_between_two_readings_around_the_window() {
     let mut rows: Vec<Row> = (-10..70).map(|i| row(i * 100)).collect();
     rows[2].at_ns += 50_000_000;
     let octets = taping.octets();
-    let with =
-        |rows: &[Row]| measured(&plan(), &Raw { noted: &noted, tape: &octets, ring: None, counters: rows });
+    let with = |rows: &[Row]| {
+        measured(
+            &plan(),
+            &Raw { noted: &noted, tape: &octets, ring: None, places: None, tap: None, counters: rows },
+        )
+    };
     assert_eq!(with(&rows).unwrap().health.clock_steps_ns, Vec::<i64>::new(), "before the window");
     rows[20..].iter_mut().for_each(|row| row.at_ns += 2_000_000);
     rows[30..].iter_mut().for_each(|row| row.asleep_ns += 2_000_000_000);
@@ -244,4 +250,76 @@ fn steps_of_the_clock_and_sleep_show_between_two_readings_around_the_window() {
     rows[..40].iter_mut().for_each(|row| row.nic_dropped = Some(4));
     let health = with(&rows).unwrap().health;
     assert_eq!((health.clock_steps_ns, health.suspended, health.host_drops), (vec![2_000_000], true, 3));
+}
+
+/// The owners of three datagrams that the sockets did not see and no counter explains, beside a tap.
+fn beside_tap(tap: Taping) -> wireproof_matrices::arm::Owners {
+    let mut taping = Taping::new();
+    taping.frames(0..420, |frame, part| !(frame == 200 && part > 2));
+    let (tape, tap) = (taping.octets(), tap.octets());
+    let noted = noted();
+    let raw = Raw { noted: &noted, tape: &tape, ring: None, places: None, tap: Some(&tap), counters: &[] };
+    let m = measured(&plan(), &raw).unwrap();
+    assert_eq!((m.streams[0].lost, m.episodes.len()), (3, 1));
+    m.streams[0].owners
+}
+
+fn tap_of(frames: std::ops::Range<u32>, keep: impl Fn(u32, u32) -> bool) -> Taping {
+    let mut tap = Taping { encoder: Encoder::default(), ..Taping::new() };
+    tap.frames(frames, keep);
+    tap
+}
+
+#[test]
+fn what_the_tap_saw_and_the_sockets_did_not_is_the_observers() {
+    let owners = beside_tap(tap_of(0..420, |_, _| true));
+    assert_eq!((owners.observer, owners.upstream), (3, 0));
+}
+
+#[test]
+fn what_the_tap_did_not_see_either_was_lost_upstream() {
+    let owners = beside_tap(tap_of(0..420, |frame, part| !(frame == 200 && part > 2)));
+    assert_eq!((owners.observer, owners.upstream), (0, 3));
+    let owners = beside_tap(tap_of(0..420, |frame, part| !(frame == 200 && part > 4)));
+    assert_eq!((owners.observer, owners.upstream), (2, 1), "it saw two of them");
+}
+
+#[test]
+fn a_tap_that_dropped_or_was_gone_says_nothing_of_that_time() {
+    let mut tap = tap_of(0..201, |frame, part| !(frame == 200 && part > 4));
+    let at = |frame: u32| Timestamp(START + i64::from(frame) * PERIOD);
+    let drops = HostDrops { layer: DropLayer::Ring, port: None, from: at(200), to: at(201), count: 1 };
+    tap.encoder.drops(&drops, &mut tap.slots);
+    tap.frames(201..420, |_, _| true);
+    let owners = beside_tap(tap);
+    assert_eq!((owners.observer, owners.upstream), (0, 3), "its drops are in that interval");
+    let mut tap = tap_of(0..101, |frame, part| !(frame == 100 && part > 4));
+    let drops = HostDrops { from: at(100), to: at(101), ..drops };
+    tap.encoder.drops(&drops, &mut tap.slots);
+    tap.frames(101..420, |_, _| true);
+    let owners = beside_tap(tap);
+    assert_eq!((owners.observer, owners.upstream), (3, 0), "its drops are elsewhere");
+    let owners = beside_tap(tap_of(0..200, |_, _| true));
+    assert_eq!((owners.observer, owners.upstream), (0, 3), "it ended before");
+}
+
+#[test]
+fn a_damaged_tape_of_the_tap_is_told_as_that() {
+    let mut taping = Taping::new();
+    taping.frames(0..10, |_, _| true);
+    let (tape, noted) = (taping.octets(), noted());
+    let tap = Some(&tape[..tape.len() - 64]);
+    let raw = Raw { noted: &noted, tape: &tape, ring: None, places: None, tap, counters: &[] };
+    assert!(matches!(measured(&plan(), &raw), Err(TapeError::Tap(_))));
+}
+
+#[test]
+fn the_intervals_beside_the_figures_are_those_that_the_figures_come_from() {
+    let mut taping = Taping::new();
+    taping.frames(0..420, |_, _| true);
+    let (tape, noted) = (taping.octets(), noted());
+    let raw = Raw { noted: &noted, tape: &tape, ring: None, places: None, tap: None, counters: &[] };
+    let worked = worked(&plan(), &raw).unwrap();
+    assert_eq!(worked.intervals, [("ddp".to_owned(), vec![PERIOD as u64; 299])]);
+    assert_eq!((worked.causes, worked.measured.streams[0].frames), (None, 300));
 }

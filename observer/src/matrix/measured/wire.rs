@@ -52,8 +52,15 @@ impl Wanted<'_> {
     }
 }
 
-/// Fills in streams and losses; the device's record, if it is there, says what was not sent.
-pub(super) fn measure(plan: &Plan, taped: &Taped, device: Option<(&[u8], Offset)>, m: &mut Measured) {
+/// Fills in streams and losses; the device's record, if it is there, says what was not sent. Returns the intervals between
+/// the frames of each stream, ns, in their order.
+pub(super) fn measure(
+    plan: &Plan,
+    taped: &Taped,
+    device: Option<(&[u8], Offset)>,
+    m: &mut Measured,
+) -> Vec<(String, Vec<u64>)> {
+    let mut intervals = Vec::new();
     let mut account = taped.account.clone();
     if let Some((image, offset)) = device {
         let mut record = DeviceRecord::default();
@@ -63,7 +70,8 @@ pub(super) fn measure(plan: &Plan, taped: &Taped, device: Option<(&[u8], Offset)
     }
     let wanted: Vec<Wanted<'_>> = plan.stream.iter().map(Wanted::of).collect();
     for want in &wanted {
-        let mut stream = passed(want, plan.target.expected_fps, &taped.datagrams, m.window);
+        let (mut stream, between) = passed(want, plan.target.expected_fps, &taped.datagrams, m.window);
+        intervals.push((stream.id.clone(), between));
         let own: Vec<usize> = indices(&account, want);
         counted(&account, &own, &mut stream);
         let found = account.findings.iter().filter(|f| f.stream.is_some_and(|s| own.contains(&s)));
@@ -75,6 +83,7 @@ pub(super) fn measure(plan: &Plan, taped: &Taped, device: Option<(&[u8], Offset)
         m.streams.push(stream);
     }
     m.episodes.sort_by(|a, b| (a.span, &a.stream).cmp(&(b.span, &b.stream)));
+    intervals
 }
 
 fn indices(account: &Account, want: &Wanted<'_>) -> Vec<usize> {
@@ -82,8 +91,8 @@ fn indices(account: &Account, want: &Wanted<'_>) -> Vec<usize> {
     streams.filter(|(_, stream)| want.has_stream(stream)).map(|(i, _)| i).collect()
 }
 
-/// What a pass over the datagrams shows.
-fn passed(want: &Wanted<'_>, fps: u32, datagrams: &[One], window: Span) -> WireStream {
+/// What a pass over the datagrams shows, and the intervals between the frames, ns.
+fn passed(want: &Wanted<'_>, fps: u32, datagrams: &[One], window: Span) -> (WireStream, Vec<u64>) {
     let mut stream = WireStream { id: want.plan.id.clone(), ..WireStream::default() };
     let mut frames = FrameStarts::new(fps, want.plan.datagrams_per_frame, want.plan.seq_modulus);
     let mut shown: Vec<Shown> = Vec::new();
@@ -106,9 +115,11 @@ fn passed(want: &Wanted<'_>, fps: u32, datagrams: &[One], window: Span) -> WireS
     stream.frames = shown.len() as u64;
     stream.first_ns = shown.first().map_or(0, |frame| frame.start_ns);
     stream.last_ns = shown.last().map_or(0, |frame| frame.start_ns);
-    stream.jitter_ns = jitter(&shown);
+    let pairs = shown.iter().zip(shown.iter().skip(1));
+    let intervals: Vec<u64> = pairs.map(|(a, b)| a.start_ns.abs_diff(b.start_ns)).collect();
+    stream.jitter_ns = jitter(&intervals);
     stream.payload = payload(&shown);
-    stream
+    (stream, intervals)
 }
 
 /// What the account of the window says.
@@ -147,9 +158,8 @@ fn episode(f: &Finding, stream: &str) -> Option<Episode> {
 }
 
 /// Intervals between frames: nearest rank of p50, p95, p99, ns.
-fn jitter(shown: &[Shown]) -> [u64; 3] {
-    let pairs = shown.iter().zip(shown.iter().skip(1));
-    let mut gaps: Vec<u64> = pairs.map(|(a, b)| a.start_ns.abs_diff(b.start_ns)).collect();
+fn jitter(intervals: &[u64]) -> [u64; 3] {
+    let mut gaps = intervals.to_vec();
     gaps.sort_unstable();
     let at = |num: u64| wireproof_recorder::analysis::quantiles::at(&gaps, num, 100).unwrap_or(0);
     [at(50), at(95), at(99)]

@@ -6,11 +6,12 @@ use crate::matrix::{CauseRow, Report, plural};
 use serde_json::Value;
 use wireproof_matrices::plan::Plan;
 use wireproof_matrices::verdict::{Decision, GateResult, Verdict};
+use wireproof_recorder::analysis::frame_causes::is_own;
 
 /// Most rows of the environment.
 const ENVIRONMENT_ROWS: usize = 100;
 /// Most places that are listed for a treatment.
-const PLACES: usize = 10;
+const PLACES: usize = 32;
 /// What no run of this kind can show.
 const WALL_TIME: &str = "Frame times are wall time around the work, sending included: time the kernel spent on sending \
                          cannot be told from it.";
@@ -85,25 +86,40 @@ pub(super) fn cpu(v: &Verdict) -> Part {
     Part::new(Kind::Plain, "CPU").list(v.cpu.iter().cloned()).or_say("Not a question of this plan.")
 }
 
-/// Why frames were made.
+/// Why frames were made. A place that sounds like the measuring tool's own is told: then the tool may be what is measured.
 pub(super) fn causes(causes: &[CauseRow]) -> Part {
     let row = |c: &CauseRow| {
         let n = &c.counts;
         let mut row = vec![c.treatment.clone()];
-        row.extend([n.frames, n.by_events, n.by_refresh, n.by_other].map(count));
+        row.extend([n.frames, n.by_events, n.by_refresh, n.by_other, c.unrecorded].map(count));
         row
     };
     let places = causes.iter().flat_map(|c| {
         let listed = c.counts.places.iter().take(PLACES);
-        listed.map(|p| vec![c.treatment.clone(), p.place.clone(), count(p.requests)])
+        listed.map(|p| vec![c.treatment.clone(), p.place.clone(), count(p.requests)]).chain(further(c))
     });
+    let own = causes.iter().flat_map(|c| {
+        let own = c.counts.places.iter().filter(|p| is_own(&p.place));
+        own.map(|p| {
+            format!(
+                "{}: {} sounds like the measuring tool's own: it may make frames itself.",
+                c.treatment, p.place
+            )
+        })
+    });
+    let columns = ["treatment", "frames", "by events", "by refresh", "by other", "of it unrecorded"];
     Part::new(Kind::Plain, "Causes of frames")
-        .table(Table::new(
-            &["treatment", "frames", "by events", "by refresh", "by other"],
-            causes.iter().map(row).collect(),
-        ))
+        .table(Table::new(&columns, causes.iter().map(row).collect()))
         .table(Table::new(&["treatment", "place that asked for a refresh", "requests"], places.collect()))
+        .list(own)
         .or_say("The recorder's causes were not read.")
+}
+
+/// The requests of places that are not listed.
+fn further(c: &CauseRow) -> Option<Vec<String>> {
+    let unlisted = c.counts.places.iter().skip(PLACES).map(|p| p.requests).sum::<u64>();
+    let requests = unlisted + c.counts.places_rest;
+    (requests > 0).then(|| vec![c.treatment.clone(), "further places".to_owned(), count(requests)])
 }
 
 /// Things to know that decide nothing.
