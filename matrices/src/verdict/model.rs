@@ -2,6 +2,7 @@
 //!
 //! It never decides anything; what decides is `judge` and the gates.
 
+use crate::ladder::Envelope;
 use crate::number::Number;
 use crate::plan::{Class, Kind};
 use serde::{Deserialize, Serialize};
@@ -125,6 +126,9 @@ pub struct Verdict {
     pub blocks_complete: u32,
     /// Version of the program that judged.
     pub judged_by: String,
+    /// How far a capacity ladder got; `None` of a plan without one.
+    #[serde(default)]
+    pub envelope: Option<Envelope>,
     /// Gates and diagnostics in the order of the plan.
     pub gates: Vec<GateResult>,
     /// Adjusted values of the gates that fail, when more than one does.

@@ -1,7 +1,8 @@
 //! The sentences of a verdict: reasons, findings, CPU, and what the run does not show. They decide nothing.
 
-use super::{Circumstances, Decision, Outcome, OwnerRow, Verdict};
+use super::{Circumstances, Decision, Outcome, OwnerRow, Unit, Verdict};
 use crate::gate::decides;
+use crate::metrics::Metric;
 use crate::plan::{Class, Kind};
 
 /// Why the verdict is what it is, most important first.
@@ -46,16 +47,22 @@ pub(super) fn findings(verdict: &Verdict) -> Vec<String> {
     let mut all = Vec::new();
     for gate in &verdict.gates {
         for drift in gate.drift.iter().filter(|drift| drift.reported) {
-            let (total, arms, p) = (drift.total.0, drift.arms, drift.p.0);
+            let (total, arms, p) = (drifted(&gate.metric, drift.total.0), drift.arms, drift.p.0);
             all.push(format!(
-                "drift of {} in {}: {total:.0} over {arms} arms, p = {p:.2e}; blocks remove it from the comparison",
+                "drift of {} in {}: {total} over {arms} arms, p = {p:.2e}; blocks remove it from the comparison",
                 gate.metric, drift.stratum
             ));
         }
         for row in gate.comparisons.iter().filter(|row| row.arms_over_flagged) {
             all.push(format!(
-                "gate {}: {} of {} arms of {} are over the margin: two populations, not one",
-                gate.id, row.arms_over, row.pairs, row.treatment
+                "gate {}: {} of {} arms of {} are over the margin{}",
+                gate.id,
+                row.arms_over,
+                row.pairs,
+                row.stream
+                    .as_ref()
+                    .map_or_else(|| row.treatment.clone(), |id| format!("{} ({id})", row.treatment)),
+                populations(row.arms_over, row.pairs)
             ));
         }
         let severe = gate.outliers.iter().filter(|one| one.severe).count();
@@ -136,4 +143,41 @@ pub(super) fn limits(verdict: &Verdict, strata: usize) -> Vec<String> {
         );
     }
     all
+}
+
+/// Arms below which nobody can see two populations in them.
+const POPULATIONS: u32 = 5;
+
+/// What arms beyond the margin look like: some of several are a population of their own, all of them a shift.
+fn populations(over: u32, arms: u32) -> &'static str {
+    if arms >= POPULATIONS && over < arms { ": two populations, not one" } else { "" }
+}
+
+/// What the arms of a metric drifted by over a run, in the unit of the reader.
+fn drifted(metric: &str, by: f64) -> String {
+    match Metric::parse(metric).map_or(Unit::Count, |metric| metric.unit()) {
+        Unit::Ns => format!("{:+.3} ms", by / 1e6),
+        Unit::Ppm => format!("{by:+.0} ppm"),
+        Unit::Count => format!("{by:+.0}"),
+        Unit::PerSecond => format!("{by:+.3} /s"),
+        Unit::CpuHundredths => format!("{:+.2} points", by / 100.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_populations_need_several_arms_and_some_that_are_not_over() {
+        let said = [(1, 2), (2, 4), (2, 5), (4, 10), (10, 10)].map(|(over, arms)| populations(over, arms));
+        assert_eq!(said.map(|said| !said.is_empty()), [false, false, true, true, false]);
+    }
+
+    #[test]
+    fn a_drift_is_said_in_the_unit_of_the_reader() {
+        let said = [("frame.p95", -520_400.0), ("wire.rate", 0.12), ("device.cpu", 77.0), ("wire.lost", 2.0)];
+        let said = said.map(|(metric, by)| drifted(metric, by));
+        assert_eq!(said, ["-0.520 ms", "+0.120 /s", "+0.77 points", "+2"]);
+    }
 }
