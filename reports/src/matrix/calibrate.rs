@@ -142,7 +142,12 @@ impl CalibrationReport<'_> {
             let runs = plural(a.runs, "run");
             format!("gate {id}: {} false alarms in {runs} are more than chance explains", count(a.alarms))
         }));
-        if lines.is_empty() {
+        if self.gates.is_empty() && self.runs.is_empty() {
+            lines.push(
+                "No gate of this plan compares treatments, or no pair counts: nothing was calibrated."
+                    .to_owned(),
+            );
+        } else if lines.is_empty() {
             lines.push("No gate fails a device against itself more often than its error allows.".to_owned());
         }
         lines
