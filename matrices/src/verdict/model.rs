@@ -91,6 +91,19 @@ pub enum Unit {
     CpuHundredths,
 }
 
+impl Unit {
+    /// A figure with its unit as a sentence says it: times in ms, CPU in points.
+    pub(crate) fn said(self, value: f64) -> String {
+        match self {
+            Unit::Ns => format!("{:+.3} ms", value / 1e6),
+            Unit::Ppm => format!("{value:+.0} ppm"),
+            Unit::Count => format!("{value:+}"),
+            Unit::PerSecond => format!("{value:+.3} /s"),
+            Unit::CpuHundredths => format!("{:+.2} points", value / 100.0),
+        }
+    }
+}
+
 /// The verdict of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {

@@ -1,8 +1,7 @@
 //! The sentences of a verdict: reasons, findings, CPU, and what the run does not show. They decide nothing.
 
-use super::{Circumstances, Decision, Outcome, OwnerRow, Unit, Verdict};
+use super::{Circumstances, Decision, Outcome, OwnerRow, Verdict};
 use crate::gate::decides;
-use crate::metrics::Metric;
 use crate::plan::{Class, Kind};
 
 /// Why the verdict is what it is, most important first.
@@ -47,7 +46,7 @@ pub(super) fn findings(verdict: &Verdict) -> Vec<String> {
     let mut all = Vec::new();
     for gate in &verdict.gates {
         for drift in gate.drift.iter().filter(|drift| drift.reported) {
-            let (total, arms, p) = (drifted(&gate.metric, drift.total.0), drift.arms, drift.p.0);
+            let (total, arms, p) = (gate.unit.said(drift.total.0), drift.arms, drift.p.0);
             all.push(format!(
                 "drift of {} in {}: {total} over {arms} arms, p = {p:.2e}; blocks remove it from the comparison",
                 gate.metric, drift.stratum
@@ -153,19 +152,9 @@ fn populations(over: u32, arms: u32) -> &'static str {
     if arms >= POPULATIONS && over < arms { ": two populations, not one" } else { "" }
 }
 
-/// What the arms of a metric drifted by over a run, in the unit of the reader.
-fn drifted(metric: &str, by: f64) -> String {
-    match Metric::parse(metric).map_or(Unit::Count, |metric| metric.unit()) {
-        Unit::Ns => format!("{:+.3} ms", by / 1e6),
-        Unit::Ppm => format!("{by:+.0} ppm"),
-        Unit::Count => format!("{by:+.0}"),
-        Unit::PerSecond => format!("{by:+.3} /s"),
-        Unit::CpuHundredths => format!("{:+.2} points", by / 100.0),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::Unit;
     use super::*;
 
     #[test]
@@ -175,9 +164,15 @@ mod tests {
     }
 
     #[test]
-    fn a_drift_is_said_in_the_unit_of_the_reader() {
-        let said = [("frame.p95", -520_400.0), ("wire.rate", 0.12), ("device.cpu", 77.0), ("wire.lost", 2.0)];
-        let said = said.map(|(metric, by)| drifted(metric, by));
-        assert_eq!(said, ["-0.520 ms", "+0.120 /s", "+0.77 points", "+2"]);
+    fn figures_are_said_in_the_unit_of_the_reader() {
+        let said = [
+            (Unit::Ns, -520_400.0),
+            (Unit::Ppm, 48_396.26),
+            (Unit::PerSecond, 0.12),
+            (Unit::CpuHundredths, 77.0),
+            (Unit::Count, 1.5),
+        ];
+        let said = said.map(|(unit, by)| unit.said(by));
+        assert_eq!(said, ["-0.520 ms", "+48396 ppm", "+0.120 /s", "+0.77 points", "+1.5"]);
     }
 }

@@ -8,7 +8,7 @@ use crate::matrix::judging::{How, arms, judge_opened};
 use clap::Args;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use wireproof_matrices::calibrate::{Alarms, alarms, calibrate};
+use wireproof_matrices::calibrate::{Alarms, alarms, calibrate, pooled};
 use wireproof_matrices::plan::{Plan, Role};
 use wireproof_reports::Style;
 use wireproof_reports::matrix::calibrate::CalibrationReport;
@@ -20,7 +20,7 @@ Examples:
   wireproof matrix calibrate evidence/*-drain-a-a-5f0c1234 --format markdown
 
 The runs have to be A/A: a plan whose two levels do the same, such as the template calibrate. What fails in them is a false alarm. Swapping the names of
-the treatments within blocks shows more of one run; several runs of one plan show how often its gates fail.")]
+the treatments within blocks shows more of each run; several runs of one plan show how often its gates fail.")]
 pub(in crate::cli) struct CalibrateArgs {
     /// Bundles of one plan
     #[arg(required = true)]
@@ -58,7 +58,9 @@ pub(super) fn run(args: &CalibrateArgs) -> Result<u8, Failure> {
             "as far as the plan says its levels do different things: what fails is a false alarm only if they do not",
         );
     }
-    let gates = calibrate(&plan, &arms(first)?);
+    let swapped: Result<Vec<_>, Failure> =
+        opened.iter().map(|bundle| Ok(calibrate(&plan, &arms(bundle)?))).collect();
+    let gates = pooled(swapped?);
     let verdicts: Result<Vec<_>, _> =
         opened.iter().map(|bundle| judge_opened(bundle, &How::default()).map(|j| j.verdict)).collect();
     let runs: BTreeMap<String, Alarms> = if opened.len() > 1 { alarms(&verdicts?) } else { BTreeMap::new() };
