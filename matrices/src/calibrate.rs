@@ -66,18 +66,32 @@ fn one(counted: &Counted<'_>, gate: &Gate) -> Option<Calibration> {
         alarms += u64::from(decision == Decision::Fail);
         not_passed += u64::from(decision != Decision::Pass);
     }
-    let over = alarms * 1_000_000 > patterns * rule.alpha_ppm;
-    let warning = over.then(|| {
-        format!("gate {}: {alarms} of {patterns} runs of the device against itself fail: its margin is too narrow here", gate.id)
-    });
-    Some(Calibration {
-        id: gate.id.clone(),
-        patterns,
-        alarms,
-        not_passed,
-        nominal_ppm: rule.alpha_ppm,
-        warning,
+    let (id, nominal_ppm) = (gate.id.clone(), rule.alpha_ppm);
+    let one = Calibration { id, patterns, alarms, not_passed, nominal_ppm, warning: None };
+    Some(Calibration { warning: warning(&one), ..one })
+}
+
+fn warning(c: &Calibration) -> Option<String> {
+    let Calibration { id, patterns, alarms, nominal_ppm, .. } = c;
+    (alarms * 1_000_000 > patterns * nominal_ppm).then(|| {
+        format!("gate {id}: {alarms} of {patterns} runs of the device against itself fail: its margin is too narrow here")
     })
+}
+
+/// Several A/A runs of one plan as one: their swaps together, gate by gate.
+pub fn pooled(runs: impl IntoIterator<Item = Vec<Calibration>>) -> Vec<Calibration> {
+    let mut all: Vec<Calibration> = Vec::new();
+    for one in runs.into_iter().flatten() {
+        match all.iter_mut().find(|sum| sum.id == one.id) {
+            None => all.push(one),
+            Some(sum) => {
+                sum.patterns += one.patterns;
+                sum.alarms += one.alarms;
+                sum.not_passed += one.not_passed;
+            }
+        }
+    }
+    all.into_iter().map(|sum| Calibration { warning: warning(&sum), ..sum }).collect()
 }
 
 /// Whether a pattern swaps a block: its bits, and beyond 12 blocks bits of its own scramble.
@@ -116,4 +130,29 @@ pub fn alarms(verdicts: &[Verdict]) -> BTreeMap<String, Alarms> {
         (id.to_owned(), Alarms { runs, alarms, upper: upper_bound(alarms, runs, 0.05), within })
     };
     counts.into_iter().map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_runs_are_warned_about_as_one() {
+        let run = |alarms| {
+            let one = Calibration {
+                id: "p95".to_owned(),
+                patterns: 32,
+                alarms,
+                not_passed: alarms,
+                nominal_ppm: 50_000,
+                warning: None,
+            };
+            vec![Calibration { warning: warning(&one), ..one }]
+        };
+        assert!(run(2)[0].warning.is_some() && run(1)[0].warning.is_none());
+        let sum = &pooled([run(2), run(1), run(0)])[0];
+        assert_eq!((sum.patterns, sum.alarms, sum.not_passed, &sum.warning), (96, 3, 3, &None));
+        assert!(pooled([run(2), run(1), run(2)])[0].warning.is_some());
+        assert!(pooled(Vec::new()).is_empty());
+    }
 }

@@ -11,7 +11,7 @@ use crate::levels::{Layout, Levels};
 use crate::number::Number;
 use crate::plan::{Class, Gate, Kind, Ladder, Plan, PlanStream};
 use crate::stats::{critical_t, upper_bound};
-use crate::verdict::{Decision, GateResult, Outcome, Verdict, counted_blocks};
+use crate::verdict::{Decision, GateResult, Outcome, Unit, Verdict, counted_blocks};
 use serde::{Deserialize, Serialize};
 
 /// What a ladder showed.
@@ -68,6 +68,8 @@ pub struct StepGate {
     pub id: String,
     /// What is measured.
     pub metric: String,
+    /// Unit of limit and point; of a `zero` gate its bound is parts per billion.
+    pub unit: Unit,
     /// The most it allows; `None` of a `zero` gate.
     pub limit: Option<Number>,
     /// What was measured: the estimate over the arms, or the number of events.
@@ -121,10 +123,11 @@ impl Envelope {
         }
     }
 
-    /// Gives the verdict of a run its ladder's word: steps above the one that ends it are not missing, and what fails there
+    /// Puts itself into the verdict of a run and gives that the ladder's word: steps above the one that ends it are not missing, and what fails there
     /// is the limit that was looked for. A spoiled or unfinished run keeps its own word, and what was tried with other
     /// margins never passes.
     pub fn decide(&self, verdict: &mut Verdict) {
+        verdict.envelope = Some(self.clone());
         if verdict.verdict == Outcome::Invalid || self.stop == Stop::Unfinished {
             return;
         }
@@ -228,13 +231,22 @@ fn step(plan: &Plan, layout: &Layout, level: u64, blocks: Vec<Block<'_>>) -> Ste
 
 fn at(counted: &Counted<'_>, gate: &Gate, alpha_ppm: u64) -> StepGate {
     let shared = Gate { alpha_ppm: gate.alpha_ppm.min(alpha_ppm), ..gate.clone() };
-    let GateResult { id, metric, margin, point, hl, bound_high, verdict, reason, zero, .. } =
+    let GateResult { id, metric, unit, margin, point, hl, bound_high, verdict, reason, zero, .. } =
         judge(counted, &shared).result;
     let rate = zero.map(|row| {
         let rate = upper_bound(row.episodes, row.trials, shared.alpha_ppm as f64 / 1e6);
         Number((rate * 1e9).ceil())
     });
-    StepGate { id, metric, limit: margin, point: hl.or(point), bound: rate.or(bound_high), verdict, reason }
+    StepGate {
+        id,
+        metric,
+        unit,
+        limit: margin,
+        point: hl.or(point),
+        bound: rate.or(bound_high),
+        verdict,
+        reason,
+    }
 }
 
 /// How far back the collected ring of an arm reaches, ns.

@@ -3,7 +3,8 @@
 //! It never orders them; the order of a run is another's.
 
 use crate::arm::Arm;
-use crate::plan::{Factor, Plan, Role};
+use crate::order::combinations;
+use crate::plan::{Plan, Role};
 use std::collections::BTreeMap;
 
 /// Levels by factor.
@@ -27,14 +28,14 @@ pub struct Layout {
 impl Layout {
     /// That of a plan.
     pub fn of(plan: &Plan) -> Self {
-        let (treating, laying) = (factors(plan, Role::Treatment), factors(plan, Role::Stratum));
-        let (treatments, strata) = (product(&treating), product(&laying));
+        let (treating, laying) = (combinations(plan, Role::Treatment), combinations(plan, Role::Stratum));
+        let treated = plan.factor.iter().filter(|factor| factor.role == Role::Treatment);
         Layout {
-            names: treatments.iter().map(|levels| treatment_name(&treating, levels)).collect(),
-            stratum_names: strata.iter().map(|levels| stratum_name(&laying, levels)).collect(),
-            baseline: treating.iter().map(|f| (f.name.clone(), f.baseline.clone())).collect(),
-            treatments,
-            strata,
+            names: treating.iter().map(|pairs| treatment_name(pairs)).collect(),
+            stratum_names: laying.iter().map(|pairs| stratum_name(pairs)).collect(),
+            baseline: treated.map(|factor| (factor.name.clone(), factor.baseline.clone())).collect(),
+            treatments: by_factor(treating),
+            strata: by_factor(laying),
         }
     }
 
@@ -81,36 +82,25 @@ pub fn selects(selector: &Levels, arm: &Arm) -> bool {
     selector.iter().all(|(factor, level)| arm.levels.get(factor) == Some(level))
 }
 
-fn factors(plan: &Plan, role: Role) -> Vec<&Factor> {
-    plan.factor.iter().filter(|factor| factor.role == role).collect()
+fn by_factor(combinations: Vec<Vec<(String, String)>>) -> Vec<Levels> {
+    combinations.into_iter().map(|pairs| pairs.into_iter().collect()).collect()
 }
 
-fn product(factors: &[&Factor]) -> Vec<Levels> {
-    factors.iter().fold(vec![Levels::new()], |rows, factor| {
-        let with = |row: &Levels, level: &String| {
-            let mut row = row.clone();
-            row.insert(factor.name.clone(), level.clone());
-            row
-        };
-        rows.iter().flat_map(|row| factor.levels.iter().map(|level| with(row, level))).collect()
-    })
-}
-
-fn treatment_name(factors: &[&Factor], levels: &Levels) -> String {
-    match factors {
+/// Name of a treatment by the levels of its factors in declared order: `all` without a factor.
+pub fn treatment_name(pairs: &[(String, String)]) -> String {
+    match pairs {
         [] => "all".to_owned(),
-        [only] => levels[&only.name].clone(),
-        several => joined(several, levels, '='),
+        [(_, level)] => level.clone(),
+        several => joined(several, '='),
     }
 }
 
-fn stratum_name(factors: &[&Factor], levels: &Levels) -> String {
-    if factors.is_empty() { "all".to_owned() } else { joined(factors, levels, '-') }
+fn stratum_name(pairs: &[(String, String)]) -> String {
+    if pairs.is_empty() { "all".to_owned() } else { joined(pairs, '-') }
 }
 
-fn joined(factors: &[&Factor], levels: &Levels, sign: char) -> String {
-    let words: Vec<String> = factors.iter().map(|f| format!("{}{sign}{}", f.name, levels[&f.name])).collect();
-    words.join(",")
+fn joined(pairs: &[(String, String)], sign: char) -> String {
+    pairs.iter().map(|(factor, level)| format!("{factor}{sign}{level}")).collect::<Vec<_>>().join(",")
 }
 
 fn named(names: &[String], index: u32) -> &str {

@@ -234,7 +234,7 @@ fn a_treatment_may_not_change_what_is_shown() {
 #[test]
 fn other_margins_are_exploratory_and_pass_nothing() {
     let (changed, list) = what_if(&two_gates(), &[("p95".into(), Margin::Ns(5_000))]).unwrap();
-    assert_eq!(list, ["p95: Ns(5000) instead of Ns(500)"]);
+    assert_eq!(list, ["p95: 5us instead of 500ns"]);
     let what_if_run = Circumstances { what_if: list, ..circumstances() };
     let verdict = judge(&changed, &arms(&IDLE, &SLOW), &what_if_run);
     assert_eq!((verdict.verdict, verdict.exploratory), (Outcome::Inconclusive, true));

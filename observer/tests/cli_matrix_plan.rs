@@ -8,11 +8,12 @@ use cli_support::{outcome, wireproof};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
+use wireproof_reports::{ORDER_SCHEMA, PLAN_CHECK_SCHEMA};
 
 const EXAMPLE: &str = include_str!("../../matrices/tests/golden/plan_example.toml");
 const CASES: &str = include_str!("../../matrices/tests/golden/experiments.json");
-const TEMPLATES: [&str; 7] =
-    ["profiler", "drain", "preview", "sham", "ladder", "field-12-arms", "field-20-arms"];
+const TEMPLATES: [&str; 8] =
+    ["profiler", "drain", "preview", "sham", "calibrate", "ladder", "field-12-arms", "field-20-arms"];
 
 fn matrix(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
     outcome(wireproof(folder).arg("matrix").args(arguments))
@@ -26,6 +27,13 @@ fn folder() -> tempfile::TempDir {
 
 fn parsed(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+fn keeps_to(schema: &str, document: &Value, name: &str) {
+    let validator = jsonschema::validator_for(&parsed(schema)).unwrap();
+    let errors: Vec<String> =
+        validator.iter_errors(document).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    assert_eq!(errors, Vec::<String>::new(), "{name}");
 }
 
 #[test]
@@ -48,6 +56,8 @@ fn every_template_is_written_checked_frozen_and_laid_out() {
         let order = matrix(folder.path(), &["order", &plan, "--format", "json"]);
         assert_eq!(matrix(folder.path(), &["order", &lock, "--format", "json"]), order, "{name}");
         let checked = parsed(&matrix(folder.path(), &["check", &lock, "--format", "json"]).1);
+        keeps_to(PLAN_CHECK_SCHEMA, &checked, name);
+        keeps_to(ORDER_SCHEMA, &parsed(&order.1), name);
         assert_eq!(
             (&checked["schema"], &checked["frozen"]),
             (&json!("wireproof.plan-check/1"), &json!(true))
@@ -217,4 +227,35 @@ fn plans_come_from_standard_input_too() {
     let mut command = wireproof(folder.path());
     let (code, _, err) = outcome(command.args(["matrix", "check", "-"]).write_stdin(endless));
     assert!(code == 2 && err.contains("longer than 256 KiB"), "{err}");
+}
+
+/// The power of a gate in the JSON of `check`.
+fn power(folder: &Path, more: &[&str], gate: &str) -> Value {
+    let arguments = [&["check", "plan.toml", "--format", "json"], more].concat();
+    let (code, out, err) = matrix(folder, &arguments);
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let all = parsed(&out)["power"].as_array().unwrap().clone();
+    all.into_iter().find(|one| one["gate"] == gate).unwrap_or(Value::Null)
+}
+
+#[test]
+fn power_is_told_from_a_spread_that_was_measured_gate_by_gate() {
+    let folder = folder();
+    let of = |more: &[&str], gate: &str| power(folder.path(), more, gate);
+    let assumed = of(&[], "p95");
+    assert!(assumed["assumed"].as_str().unwrap().ends_with("assumed"), "{assumed}");
+    assert_eq!(of(&[], "rate"), Value::Null, "nobody knows how far a rate spreads");
+    let narrow = of(&["--pair-sd", "0.2ms"], "p95");
+    assert_eq!(narrow["assumed"], "arm sd 0.14 ms measured", "0.2 ms over the root of two");
+    assert!(narrow["pass_ppm"].as_u64() >= assumed["pass_ppm"].as_u64(), "{narrow} {assumed}");
+    let wide = of(&["--pair-sd", "0.2ms", "--pair-sd", "p95=3ms"], "p95");
+    assert!(wide["pass_ppm"].as_u64() < Some(200_000), "the gate's own figure counts: {wide}");
+    assert_eq!(of(&["--pair-sd", "rate=150ppm"], "rate")["assumed"], "arm sd 0.0106% measured");
+    for (given, said) in [("p59=1ms", "no gate of this name"), ("0ms", "more than 0"), ("soon", "--pair-sd")]
+    {
+        let (code, _, err) = matrix(folder.path(), &["check", "plan.toml", "--pair-sd", given]);
+        assert!(code == 2 && err.contains(said), "{given}: {code} {err}");
+    }
+    let (code, _, err) = matrix(folder.path(), &["check", "plan.toml", "--from", "absent"]);
+    assert!(code == 6 && err.contains("absent"), "{code} {err}");
 }

@@ -50,3 +50,9 @@ pub const VERDICT_SCHEMA: &str = include_str!("../schemas/verdict.schema.json");
 
 /// The JSON Schema of [`crate::matrix::calibrate::CalibrationReport`] as JSON (`wireproof.calibration/1`, draft 2020-12).
 pub const CALIBRATION_SCHEMA: &str = include_str!("../schemas/calibration.schema.json");
+
+/// The JSON Schema of `matrix check` as JSON (`wireproof.plan-check/1`, draft 2020-12).
+pub const PLAN_CHECK_SCHEMA: &str = include_str!("../schemas/plan-check.schema.json");
+
+/// The JSON Schema of `matrix order` as JSON (`wireproof.order/1`, draft 2020-12).
+pub const ORDER_SCHEMA: &str = include_str!("../schemas/order.schema.json");

@@ -38,7 +38,7 @@ fn the_table_has_a_line_a_gate_and_says_which_alarm_too_often() {
     let gates = [gate("p95", 3, None), gate("=p99|", 180, Some("gate p99: 180 of 1024 fail"))];
     let wanted = "CALIBRATION a6-raw-drain, hash 8f3c\n\
                   \n\
-                  Every swap of names within the blocks of one run\n\
+                  Every swap of names within the blocks of a run\n\
                   GATE   ALARMS  OF SWAPS  NOMINAL  NOT PASSED\n\
                   p95         3     1,024      5 %       1,000\n\
                   =p99|     180     1,024      5 %       1,000\n\
@@ -69,6 +69,22 @@ fn a_quiet_calibration_says_so() {
         text.ends_with("\nNo gate fails a device against itself more often than its error allows.\n"),
         "{text}"
     );
+}
+
+#[test]
+fn few_runs_show_little_and_no_gate_shows_nothing() {
+    let few = [("p95".to_owned(), Alarms { runs: 3, alarms: 0, upper: 0.631_596_85, within: true })].into();
+    let said = text(&[gate("p95", 0, None)], &few, Format::Table);
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        said.ends_with(
+            "3 runs bound the rate of false alarms at 63.16 % only: 59 without an alarm show at most 5 %."
+        ),
+        "{said}"
+    );
+    let nothing = text(&[], &BTreeMap::new(), Format::Table);
+    let nothing = nothing.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(nothing.contains("nothing was calibrated") && !nothing.contains("No gate fails"), "{nothing}");
 }
 
 #[test]

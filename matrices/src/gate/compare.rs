@@ -48,13 +48,13 @@ pub(super) fn judge(
             }
         }
     }
-    bench.together(metric, comparisons, &all)
+    bench.together(comparisons, &all)
 }
 
 impl Bench<'_, '_> {
     /// The gate's verdict is that of the worst comparison, whose figures stand at its head.
-    fn together(&self, metric: &Metric, comparisons: Vec<(Comparison, f64)>, all: &Series<'_>) -> Judged {
-        let unit = if self.scale == Scale::Relative { Unit::Ppm } else { metric.unit() };
+    fn together(&self, comparisons: Vec<(Comparison, f64)>, all: &Series<'_>) -> Judged {
+        let unit = self.unit();
         let mut judged = undecided(self.gate, unit, "nothing_to_compare");
         judged.values = all.values(&self.gate.metric);
         let result = &mut judged.result;
@@ -207,6 +207,12 @@ impl Bench<'_, '_> {
         }
     }
 
+    /// Unit of differences and margin.
+    fn unit(&self) -> Unit {
+        let absolute = Metric::parse(&self.gate.metric).map_or(Unit::Count, |metric| metric.unit());
+        if self.scale == Scale::Relative { Unit::Ppm } else { absolute }
+    }
+
     /// Each stratum's own estimate.
     fn strata(&self, by: &[(u32, f64)]) -> Vec<StratumRow> {
         let mut groups: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
@@ -220,7 +226,8 @@ impl Bench<'_, '_> {
     /// The sensitivity line, when there are severe outliers.
     fn without(&self, all: &[f64], kept: &[f64], point: Option<f64>) -> Option<String> {
         let left_out = all.len() - kept.len();
-        let show = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value}"));
+        let unit = self.unit();
+        let show = |value: Option<f64>| value.map_or_else(|| "none".to_owned(), |value| unit.said(value));
         (left_out > 0).then(|| {
             let ruling = self.rule.decide(kept, point);
             let word = serde_json::to_value(ruling.decision).ok();

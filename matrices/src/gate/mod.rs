@@ -7,6 +7,7 @@ mod compare;
 mod overhead;
 mod rule;
 mod series;
+mod spread;
 mod zero;
 
 pub use blocks::{Block, Counted, run_order};
@@ -14,6 +15,7 @@ pub use overhead::{StratumDifferences, overhead};
 pub use rule::{Rule, Ruling, alpha_ppm};
 pub(crate) use series::series_name;
 pub use series::trend;
+pub use spread::{PairSd, pair_sd};
 
 use crate::arm::Place;
 use crate::metrics::Metric;

@@ -1,6 +1,7 @@
 //! The order of a plan: its treatments and strata by name, and their blocks and drain starts.
 
 use super::{blocks, drain_starts};
+use crate::levels::treatment_name;
 use crate::plan::{Plan, Role};
 use std::collections::BTreeMap;
 
@@ -62,10 +63,9 @@ impl Order {
 
 /// The order of a plan whose size was checked.
 pub fn order(plan: &Plan) -> Order {
-    let names = plan.factor.iter().filter(|factor| factor.role == Role::Treatment).count();
     let treatments: Vec<Treatment> = combinations(plan, Role::Treatment)
         .into_iter()
-        .map(|pairs| Treatment { name: name(&pairs, names), levels: pairs.into_iter().collect() })
+        .map(|pairs| Treatment { name: treatment_name(&pairs), levels: pairs.into_iter().collect() })
         .collect();
     let (seed, count) = (plan.design.seed, plan.design.blocks);
     let kinds = u32::try_from(treatments.len()).unwrap_or(u32::MAX);
@@ -99,14 +99,4 @@ pub fn combinations(plan: &Plan, role: Role) -> Vec<Vec<(String, String)>> {
             all.iter().flat_map(|pairs| factor.levels.iter().map(move |level| with(pairs, level))).collect();
     }
     all
-}
-
-fn name(pairs: &[(String, String)], factors: usize) -> String {
-    match pairs {
-        [] => "all".to_owned(),
-        [(_, level)] if factors == 1 => level.clone(),
-        pairs => {
-            pairs.iter().map(|(factor, level)| format!("{factor}={level}")).collect::<Vec<_>>().join(",")
-        }
-    }
 }

@@ -3,9 +3,9 @@
 //! It sorts itself and relies on no feature of a crate that could be switched on somewhere else in the workspace.
 
 use super::{Gate, Plan};
+use crate::digest::Digest;
 use serde::Serialize;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use thiserror::Error;
 
@@ -37,24 +37,14 @@ pub fn canonical<T: Serialize + ?Sized>(thing: &T) -> Result<String, CanonicalEr
     Ok(out)
 }
 
-/// SHA-256 as 64 lower-case hexadecimal digits.
-pub fn sha256_hex(parts: &[&[u8]]) -> String {
-    let mut hash = Sha256::new();
-    parts.iter().for_each(|part| hash.update(part));
-    hash.finalize().iter().fold(String::with_capacity(64), |mut text, octet| {
-        let _ = write!(text, "{octet:02x}");
-        text
-    })
-}
-
 /// `plan_sha256` of a canonical plan.
 pub fn plan_sha256(canonical: &str) -> String {
-    sha256_hex(&[PLAN.as_bytes(), canonical.as_bytes()])
+    Digest::of_parts(&[PLAN.as_bytes(), canonical.as_bytes()]).to_string()
 }
 
 /// `gates_sha256` of the canonical array of gates.
 pub fn gates_sha256(canonical: &str) -> String {
-    sha256_hex(&[GATES.as_bytes(), canonical.as_bytes()])
+    Digest::of_parts(&[GATES.as_bytes(), canonical.as_bytes()]).to_string()
 }
 
 impl Plan {

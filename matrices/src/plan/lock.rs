@@ -1,7 +1,8 @@
 //! The frozen plan: its canonical form and three hashes, to be committed before the code under test exists.
 
-use super::canonical::{canonical, gates_sha256, plan_sha256, sha256_hex};
+use super::canonical::{canonical, gates_sha256, plan_sha256};
 use super::{LockError, MOST_TEXT, Plan, shape};
+use crate::digest::Digest;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -42,7 +43,7 @@ impl Lock {
     pub fn freeze(text: &str) -> Result<Lock, LockError> {
         let plan = Plan::read(text)?;
         Ok(Lock {
-            file_sha256: sha256_hex(&[text.as_bytes()]),
+            file_sha256: Digest::of(text.as_bytes()).to_string(),
             gates_sha256: plan.gates_sha256()?,
             plan_sha256: plan.sha256()?,
             plan,

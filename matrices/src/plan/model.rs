@@ -2,8 +2,10 @@
 //!
 //! Durations are ns, ratios are parts per million. Field names carry the unit, and are those of the canonical form.
 
+use crate::units::{duration_text, ratio_text};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// A plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -304,6 +306,17 @@ pub enum Margin {
     /// Of a number.
     #[serde(rename = "margin_count")]
     Count(u64),
+}
+
+/// As a plan writes it.
+impl fmt::Display for Margin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Margin::Ns(ns) => f.write_str(&duration_text(*ns)),
+            Margin::Ppm(ppm) => f.write_str(&ratio_text(*ppm)),
+            Margin::Count(count) => write!(f, "{count}"),
+        }
+    }
 }
 
 /// Something that is judged.

@@ -17,7 +17,7 @@ macro_rules! templates {
     };
 }
 
-templates!("profiler", "drain", "preview", "sham", "ladder", "field-12-arms", "field-20-arms");
+templates!("profiler", "drain", "preview", "sham", "calibrate", "ladder", "field-12-arms", "field-20-arms");
 
 impl Template {
     /// The template of this name.

@@ -20,7 +20,7 @@ mod validity;
 mod window;
 
 pub use left::Left;
-pub use progress::{Progress, State};
+pub use progress::{NEXT, Progress, State};
 pub(crate) use start::word;
 
 use crate::arm::Place;
@@ -219,6 +219,11 @@ impl Runner {
     /// When it wants to be told the time ([`Input::Tick`]).
     pub fn poll_timeout(&self) -> Option<Timestamp> {
         if self.exit.is_some() { None } else { self.timeout() }
+    }
+
+    /// The order it follows, which has the names of treatments.
+    pub fn schedule(&self) -> &Schedule {
+        &self.schedule
     }
 
     /// The last word, once it was said.

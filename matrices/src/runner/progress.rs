@@ -75,9 +75,14 @@ pub struct Progress {
     pub run_left_ns: u64,
     /// Invalid arms so far.
     pub invalid: u32,
+    /// The arms that come next: block and treatment, at most [`NEXT`] of them.
+    pub next: Vec<(u32, String)>,
     /// True once it is on its way out.
     pub leaving: bool,
 }
+
+/// Arms that are told ahead.
+pub const NEXT: usize = 12;
 
 impl Runner {
     /// Where it stands at `now`.
@@ -96,8 +101,15 @@ impl Runner {
             state_left_ns: self.state_left(now),
             run_left_ns: self.run_left(now, u64::from(left)),
             invalid: self.invalid.values().sum(),
+            next: self.next_arms(),
             leaving: self.leaving.is_some(),
         }
+    }
+
+    fn next_arms(&self) -> Vec<(u32, String)> {
+        let shown = |place: &Place| (place.block, self.schedule.name(place.treatment).to_owned());
+        let next = self.queue.ahead().take(NEXT).map(shown);
+        if self.leaving.is_some() { Vec::new() } else { next.collect() }
     }
 
     fn state_left(&self, now: Timestamp) -> Option<u64> {

@@ -35,6 +35,13 @@ impl Queue {
         self.todo.len() + self.again.len()
     }
 
+    /// The arms that are left in the order in which they will be handed out, as far as that is known.
+    pub(super) fn ahead(&self) -> impl Iterator<Item = &Place> {
+        let inside = self.todo.iter().take_while(|place| Some(block(place)) == self.block).count();
+        let (inside, later) = (self.todo.iter().take(inside), self.todo.iter().skip(inside));
+        inside.chain(&self.again).chain(later)
+    }
+
     /// True while arms of the stratum of the last one are left.
     pub(super) fn is_inside_stratum(&self) -> bool {
         let next = self.todo.iter().chain(&self.again).next();

@@ -150,7 +150,7 @@ impl Runner {
         let factor = self.plan.factor.iter().find(|factor| factor.name == DRAIN)?;
         let plan = self.plan.drain.as_ref()?;
         match plan.paths.get(level) {
-            _ if *level == factor.baseline => None,
+            _ if *level == factor.baseline || level == "again" => None,
             Some(path) => Some(DrainKind::Path(path.clone())),
             None if level == "sham" => Some(DrainKind::Sham),
             None => Some(DrainKind::Raw),

@@ -52,9 +52,8 @@ pub fn what_if(plan: &Plan, margins: &[(String, Margin)]) -> Result<(Plan, Vec<S
     for (id, margin) in margins {
         let found = changed.gate.iter_mut().find(|gate| gate.id == *id);
         let gate = found.ok_or_else(|| format!("no gate is called {id}: name one of the plan"))?;
-        let word =
-            |margin: Option<Margin>| margin.map_or_else(|| "none".to_owned(), |margin| format!("{margin:?}"));
-        list.push(format!("{id}: {} instead of {}", word(Some(*margin)), word(gate.margin)));
+        let frozen = gate.margin.map_or_else(|| "none".to_owned(), |frozen| frozen.to_string());
+        list.push(format!("{id}: {margin} instead of {frozen}"));
         gate.margin = Some(*margin);
     }
     Ok((changed, list))
@@ -107,6 +106,7 @@ pub fn judge(plan: &Plan, arms: &[Arm], circumstances: &Circumstances) -> Verdic
         blocks_planned: planned,
         blocks_complete: complete,
         judged_by: circumstances.judged_by.clone(),
+        envelope: None,
         holm: adjusted(&judged),
         arms: run.rows(plan, &layout, &judged),
         attribution: attribution(&layout, &run.arms, &run.counted),

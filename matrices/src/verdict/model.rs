@@ -2,6 +2,7 @@
 //!
 //! It never decides anything; what decides is `judge` and the gates.
 
+use crate::ladder::Envelope;
 use crate::number::Number;
 use crate::plan::{Class, Kind};
 use serde::{Deserialize, Serialize};
@@ -90,6 +91,19 @@ pub enum Unit {
     CpuHundredths,
 }
 
+impl Unit {
+    /// A figure with its unit as a sentence says it: times in ms, CPU in points.
+    pub(crate) fn said(self, value: f64) -> String {
+        match self {
+            Unit::Ns => format!("{:+.3} ms", value / 1e6),
+            Unit::Ppm => format!("{value:+.0} ppm"),
+            Unit::Count => format!("{value:+}"),
+            Unit::PerSecond => format!("{value:+.3} /s"),
+            Unit::CpuHundredths => format!("{:+.2} points", value / 100.0),
+        }
+    }
+}
+
 /// The verdict of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
@@ -125,6 +139,9 @@ pub struct Verdict {
     pub blocks_complete: u32,
     /// Version of the program that judged.
     pub judged_by: String,
+    /// How far a capacity ladder got; `None` of a plan without one.
+    #[serde(default)]
+    pub envelope: Option<Envelope>,
     /// Gates and diagnostics in the order of the plan.
     pub gates: Vec<GateResult>,
     /// Adjusted values of the gates that fail, when more than one does.

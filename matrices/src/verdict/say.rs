@@ -46,16 +46,22 @@ pub(super) fn findings(verdict: &Verdict) -> Vec<String> {
     let mut all = Vec::new();
     for gate in &verdict.gates {
         for drift in gate.drift.iter().filter(|drift| drift.reported) {
-            let (total, arms, p) = (drift.total.0, drift.arms, drift.p.0);
+            let (total, arms, p) = (gate.unit.said(drift.total.0), drift.arms, drift.p.0);
             all.push(format!(
-                "drift of {} in {}: {total:.0} over {arms} arms, p = {p:.2e}; blocks remove it from the comparison",
+                "drift of {} in {}: {total} over {arms} arms, p = {p:.2e}; blocks remove it from the comparison",
                 gate.metric, drift.stratum
             ));
         }
         for row in gate.comparisons.iter().filter(|row| row.arms_over_flagged) {
             all.push(format!(
-                "gate {}: {} of {} arms of {} are over the margin: two populations, not one",
-                gate.id, row.arms_over, row.pairs, row.treatment
+                "gate {}: {} of {} arms of {} are over the margin{}",
+                gate.id,
+                row.arms_over,
+                row.pairs,
+                row.stream
+                    .as_ref()
+                    .map_or_else(|| row.treatment.clone(), |id| format!("{} ({id})", row.treatment)),
+                populations(row.arms_over, row.pairs)
             ));
         }
         let severe = gate.outliers.iter().filter(|one| one.severe).count();
@@ -136,4 +142,37 @@ pub(super) fn limits(verdict: &Verdict, strata: usize) -> Vec<String> {
         );
     }
     all
+}
+
+/// Arms below which nobody can see two populations in them.
+const POPULATIONS: u32 = 5;
+
+/// What arms beyond the margin look like: some of several are a population of their own, all of them a shift.
+fn populations(over: u32, arms: u32) -> &'static str {
+    if arms >= POPULATIONS && over < arms { ": two populations, not one" } else { "" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Unit;
+    use super::*;
+
+    #[test]
+    fn two_populations_need_several_arms_and_some_that_are_not_over() {
+        let said = [(1, 2), (2, 4), (2, 5), (4, 10), (10, 10)].map(|(over, arms)| populations(over, arms));
+        assert_eq!(said.map(|said| !said.is_empty()), [false, false, true, true, false]);
+    }
+
+    #[test]
+    fn figures_are_said_in_the_unit_of_the_reader() {
+        let said = [
+            (Unit::Ns, -520_400.0),
+            (Unit::Ppm, 48_396.26),
+            (Unit::PerSecond, 0.12),
+            (Unit::CpuHundredths, 77.0),
+            (Unit::Count, 1.5),
+        ];
+        let said = said.map(|(unit, by)| unit.said(by));
+        assert_eq!(said, ["-0.520 ms", "+48396 ppm", "+0.120 /s", "+0.77 points", "+1.5"]);
+    }
 }

@@ -10,6 +10,7 @@ mod judge;
 mod load;
 mod order;
 mod run;
+mod spread;
 mod view;
 
 pub(super) use args::MatrixArgs;

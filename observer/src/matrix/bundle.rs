@@ -22,7 +22,7 @@ pub use layout::{CANONICAL, JOURNAL, ORDER, PLAN, arm_folder, bundle_name};
 pub use lock::{TargetLock, lock_folder};
 pub use read::{ArmFiles, Bundle, Seal};
 pub use scan::{Run, Runs, scan};
-pub use space::{check_space, estimate, free_bytes};
+pub use space::{check_space, estimate, free_bytes, hold};
 pub use tables::{Finding, Row, SummaryRow, TableError, read_rows, summary_rows, write_rows};
 pub use tables::{read_drains, read_episodes, read_findings, read_frames, read_wire};
 pub use tables::{write_drains, write_episodes, write_findings, write_frames, write_wire};

@@ -13,17 +13,19 @@ use super::wire::{self, Into, Look, NoWire, Wire};
 use crate::live::drain::DrainSpan;
 use crossbeam_channel::{Receiver, Sender, after, bounded, never, select, unbounded};
 use std::io;
+use std::panic::catch_unwind;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 use wireproof_matrices::arm::Span;
+use wireproof_matrices::journal::Record;
 use wireproof_matrices::levels::Levels;
 use wireproof_matrices::plan::Plan;
 use wireproof_matrices::runner::io::{
     Answer, ArmOrder, Around, ClockSample, Collected, Command, DrainKind, Exit, Failure, Fault, Input,
-    Output, Settling, Ticket, Warming,
+    Output, Preflight, Settling, Ticket, Warming,
 };
-use wireproof_matrices::runner::{Progress, Runner};
+use wireproof_matrices::runner::{Progress, Runner, Schedule};
 
 /// Looks that wait to be taken.
 const LOOKS: usize = 64;
@@ -57,6 +59,14 @@ pub struct Seen<'a> {
     pub progress: Progress,
     /// The newest look at the streams.
     pub look: &'a Look,
+    /// Arms that ended and what was found since the last time, as the journal has it.
+    pub news: &'a [Record],
+    /// Frames over their deadline in the arms that were kept so far.
+    pub late_frames: u64,
+    /// Datagrams missing in them.
+    pub missing: u64,
+    /// Names of treatments.
+    pub schedule: &'a Schedule,
 }
 
 /// What of the wire the runner wants to hear.
@@ -90,6 +100,9 @@ pub struct Conductor {
     generation: u64,
     cpu_ns: Option<u64>,
     retention_ns: Option<u64>,
+    news: Vec<Record>,
+    late_frames: u64,
+    missing: u64,
 }
 
 impl Conductor {
@@ -123,6 +136,9 @@ impl Conductor {
             generation: 0,
             cpu_ns: None,
             retention_ns: None,
+            news: Vec::new(),
+            late_frames: 0,
+            missing: 0,
         })
     }
 
@@ -135,7 +151,14 @@ impl Conductor {
                 }
             }
             let progress = self.parts.runner.progress(self.parts.clock.now());
-            watch(&Seen { progress, look: &self.look });
+            watch(&Seen {
+                progress,
+                look: &self.look,
+                news: &std::mem::take(&mut self.news),
+                late_frames: self.late_frames,
+                missing: self.missing,
+                schedule: self.parts.runner.schedule(),
+            });
             self.wait();
         }
     }
@@ -212,7 +235,12 @@ impl Conductor {
     /// Commands that are done when this returns.
     fn at_once(&mut self, command: Command) -> Result<Answer, Failure> {
         match command {
-            Command::Journal(record) => done(self.parts.evidence.journal(&record)),
+            Command::Journal(record) => {
+                if matches!(*record, Record::ArmEnd { .. } | Record::Finding { .. }) {
+                    self.news.push((*record).clone());
+                }
+                done(self.parts.evidence.journal(&record))
+            }
             Command::ReadSpace => {
                 let free = free_bytes(self.parts.evidence.dir());
                 free.map(Answer::Space).map_err(|error| Failure::Disk(error.to_string()))
@@ -232,6 +260,8 @@ impl Conductor {
                 let Some(going) = self.arm.take() else {
                     return Err(Failure::Refused("no arm is going".to_owned()));
                 };
+                self.late_frames += arm.measured.misses;
+                self.missing += arm.measured.episodes.iter().map(|episode| episode.missing).sum::<u64>();
                 going.trim_drains(&self.parts.plan).map_err(|error| Failure::Disk(error.to_string()))?;
                 let kept = self.parts.evidence.keep_arm(&arm, &going);
                 kept.map(Answer::Kept).map_err(|error| Failure::Disk(error.to_string()))
@@ -283,9 +313,13 @@ impl Conductor {
         let (unrestored, held_by) = (self.parts.evidence.unrestored(), self.parts.evidence.held_by());
         let tell = self.tell.clone();
         let check = move || {
-            let mut found = preflight(&Checks { plan: &plan, ring, folder: &folder });
-            (found.unrestored, found.held_by) = (unrestored, held_by);
-            let _ = tell.send(Told::Done(ticket, Ok(Answer::Preflight(Box::new(found)))));
+            // A mistake in the checks is said at once, not when their time is over.
+            let found = catch_unwind(|| preflight(&Checks { plan: &plan, ring, folder: &folder }));
+            let found = found
+                .map_err(|_| Failure::Refused("the checks failed, which is a mistake in them".to_owned()));
+            let found =
+                found.map(|found| Answer::Preflight(Box::new(Preflight { unrestored, held_by, ..found })));
+            let _ = tell.send(Told::Done(ticket, found));
         };
         let started = thread::Builder::new().name("preflight".to_owned()).spawn(check);
         started.err().map(|error| Err(Failure::Refused(error.to_string())))

@@ -1,6 +1,6 @@
 //! The evidence of a run that goes on: its bundle, the lock of its device, and what other runs left behind.
 
-use super::bundle::{BundleError, TargetLock, Writer, arm_folder, lock_folder, scan};
+use super::bundle::{BundleError, TargetLock, Writer, arm_folder, hold, lock_folder, scan};
 use super::bundle::{write_drains, write_episodes, write_frames, write_wire};
 use super::clock::wall_ns;
 use super::env::env_json;
@@ -8,13 +8,17 @@ use super::going::{Going, RING};
 use super::judging::{self, Closing};
 use super::restoring::restored_later;
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use wireproof_matrices::arm::{Arm, Place};
 use wireproof_matrices::journal::{Record, Stored};
 use wireproof_matrices::runner::Schedule;
 use wireproof_matrices::runner::io::Ending;
+
+/// Octets of the files that a seal writes, and what each arm adds to them, generously.
+const SEAL: u64 = 1 << 20;
+const SEAL_AN_ARM: u64 = 16 << 10;
 
 /// The evidence as it grows.
 #[derive(Debug)]
@@ -26,6 +30,8 @@ pub struct Evidence {
     schedule: Schedule,
     lock: Result<TargetLock, String>,
     has_env: bool,
+    /// Room for what is written last, so that a disk that fills up does not take the seal.
+    held: Option<File>,
 }
 
 impl Evidence {
@@ -41,7 +47,10 @@ impl Evidence {
             Err(error) => return Err(error),
         };
         let has_env = dir.join("env.json").exists();
-        Ok(Evidence { writer: Some(writer), dir, base_url: base_url.to_owned(), schedule, lock, has_env })
+        let arms = schedule.places().len() as u64;
+        let held = hold(&dir, SEAL.saturating_add(SEAL_AN_ARM.saturating_mul(arms)));
+        let (writer, base_url) = (Some(writer), base_url.to_owned());
+        Ok(Evidence { writer, dir, base_url, schedule, lock, has_env, held })
     }
 
     /// The bundle's folder.
@@ -126,6 +135,7 @@ impl Evidence {
     /// # Errors
     /// The disk took no more, or what is there cannot be read back.
     pub fn seal(&mut self, ending: &Ending) -> Result<(), BundleError> {
+        self.held = None;
         let closing = Closing::of(&self.dir, ending)?;
         let mut writer = self.writer.take().ok_or_else(|| sealed(&self.dir))?;
         writer.put(wall_ns(), judging::CLOSING, &closing.octets())?;

@@ -155,6 +155,12 @@ impl Ready {
         &self.bundle
     }
 
+    /// How it is left when a third signal finds it too busy to leave by itself; `leave` is given the bundle.
+    pub fn left_by(&self, leave: impl Fn(&Path) + Send + Sync + 'static) {
+        let bundle = self.bundle.clone();
+        self.caught.left_by(move || leave(&bundle));
+    }
+
     /// Runs to the end. A mistake in this program ends the run, not the duty to put the device back.
     ///
     /// # Errors

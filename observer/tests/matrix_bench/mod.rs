@@ -15,6 +15,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::net::UdpSocket;
 use std::os::unix::net::UnixDatagram;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::Duration;
@@ -239,8 +240,14 @@ pub(crate) struct Matrix {
 impl Matrix {
     pub(crate) fn start(folder: &Path, arguments: &[&str]) -> Matrix {
         let mut command = Command::new(binary());
+        command.arg("matrix").args(arguments);
+        Matrix::of(folder, command)
+    }
+
+    /// Starts a program that ends up as `wireproof`, in a process group of its own as a shell does it.
+    pub(crate) fn of(folder: &Path, mut command: Command) -> Matrix {
         command.current_dir(folder).env_clear().env("HOME", folder).env("TMPDIR", folder);
-        command.env("DEVICE_TOKEN", TOKEN).arg("matrix").args(arguments);
+        command.env("DEVICE_TOKEN", TOKEN).process_group(0);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let talk = BufReader::new(child.stderr.take().unwrap());
         Matrix { child, talk, said: String::new() }
@@ -262,6 +269,13 @@ impl Matrix {
 
     pub(crate) fn signal(&self, name: &str) {
         let status = Command::new("kill").args([name, &self.child.id().to_string()]).status().unwrap();
+        assert!(status.success());
+    }
+
+    /// What Ctrl-C at a terminal does: a signal to the whole foreground process group.
+    pub(crate) fn signal_group(&self, name: &str) {
+        let status =
+            Command::new("kill").args([name, "--", &format!("-{}", self.child.id())]).status().unwrap();
         assert!(status.success());
     }
 

@@ -19,6 +19,8 @@ use wireproof_matrices::calibrate::{Alarms, Calibration};
 
 /// Version of the record.
 pub const SCHEMA: &str = "wireproof.calibration/1";
+/// Runs without an alarm that show a rate of at most 5 %, one-sided at 95 %.
+const SHOWN_BY: u64 = 59;
 
 /// What is known of false alarms of a plan.
 #[derive(Clone, Copy, Debug)]
@@ -130,7 +132,7 @@ impl CalibrationReport<'_> {
             &["gate", "alarms", "of runs", "upper bound", "within"],
             self.runs.iter().map(run).collect(),
         );
-        let all = [("Every swap of names within the blocks of one run", gates), ("Several runs", runs)];
+        let all = [("Every swap of names within the blocks of a run", gates), ("Several runs", runs)];
         all.into_iter().filter(|(_, table)| !table.rows.is_empty()).collect()
     }
 
@@ -142,8 +144,21 @@ impl CalibrationReport<'_> {
             let runs = plural(a.runs, "run");
             format!("gate {id}: {} false alarms in {runs} are more than chance explains", count(a.alarms))
         }));
-        if lines.is_empty() {
+        if self.gates.is_empty() && self.runs.is_empty() {
+            lines.push(
+                "No gate of this plan compares treatments, or no pair counts: nothing was calibrated."
+                    .to_owned(),
+            );
+        } else if lines.is_empty() {
             lines.push("No gate fails a device against itself more often than its error allows.".to_owned());
+        }
+        let widest = self.runs.values().max_by(|a, b| a.upper.total_cmp(&b.upper));
+        if let Some(a) = widest.filter(|a| a.runs < SHOWN_BY) {
+            lines.push(format!(
+                "{} bound the rate of false alarms at {} only: {SHOWN_BY} without an alarm show at most 5 %.",
+                plural(a.runs, "run"),
+                percent(a.upper)
+            ));
         }
         lines
     }

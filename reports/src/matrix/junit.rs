@@ -4,7 +4,7 @@
 use super::figure::word;
 use super::parts::{interval, limit, point, rule};
 use super::{EXPLORATORY, InconclusiveIs, parts};
-use crate::text::clean;
+use crate::page;
 use std::io::{self, Write};
 use wireproof_matrices::plan::{Class, Kind};
 use wireproof_matrices::verdict::{Decision, GateResult, Outcome, Verdict};
@@ -158,22 +158,6 @@ fn talk(v: &Verdict) -> String {
 
 /// Text fit for XML 1.0: markup escaped, characters that it cannot hold made visible, line feeds kept.
 fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for (n, line) in text.split('\n').enumerate() {
-        if n > 0 {
-            out.push('\n');
-        }
-        for c in clean(line).chars() {
-            match c {
-                '&' => out.push_str("&amp;"),
-                '<' => out.push_str("&lt;"),
-                '>' => out.push_str("&gt;"),
-                '"' => out.push_str("&quot;"),
-                '\'' => out.push_str("&#39;"),
-                '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
-                c => out.push(c),
-            }
-        }
-    }
-    out
+    let line = |line: &str| page::escape(line).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}");
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }

@@ -332,6 +332,7 @@ pub(super) fn pass() -> Verdict {
         blocks_planned: 10,
         blocks_complete: 10,
         judged_by: "wireproof 0.1.0".to_owned(),
+        envelope: None,
         gates: vec![p95(), rate(), lost(), max(), cpu()],
         holm: Vec::new(),
         arms: arms(&IDLE, &RAW),

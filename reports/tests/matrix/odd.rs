@@ -112,7 +112,7 @@ pub(super) fn ladder() -> Verdict {
         reason: "interval_straddles_margin".to_owned(),
         ..gate("p95", "frame.p95", Kind::Ceiling, Unit::Ns, Some(9_800_000.0))
     };
-    Verdict {
+    let verdict = Verdict {
         verdict: Outcome::Inconclusive,
         reasons: vec!["fps up to 80 holds".to_owned()],
         name: LADDER.to_owned(),
@@ -124,7 +124,8 @@ pub(super) fn ladder() -> Verdict {
         findings: Vec::new(),
         limits: Vec::new(),
         ..pass()
-    }
+    };
+    Verdict { envelope: envelope(&verdict), ..verdict }
 }
 
 const LADDER: &str = "capacity-ladder";
@@ -135,6 +136,7 @@ pub(super) fn envelope(v: &Verdict) -> Option<Envelope> {
         let p95 = StepGate {
             id: "p95".to_owned(),
             metric: "frame.p95".to_owned(),
+            unit: Unit::Ns,
             limit: some(9_800_000.0),
             point: some(point),
             bound: bound.map(Number),
@@ -144,6 +146,7 @@ pub(super) fn envelope(v: &Verdict) -> Option<Envelope> {
         let lost = StepGate {
             id: "lost".to_owned(),
             metric: "wire.lost".to_owned(),
+            unit: Unit::Count,
             limit: None,
             point: some(0.0),
             bound: some(101_432.0),

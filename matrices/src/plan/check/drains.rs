@@ -9,6 +9,8 @@ use crate::units::{duration_text, ratio_text};
 const DRAIN_NS: u64 = 200_000_000;
 /// The level that downloads as much from somewhere else.
 const SHAM: &str = "sham";
+/// The level that does what the baseline does: nothing.
+pub(in crate::plan) const AGAIN: &str = "again";
 /// The level that downloads `[drain] url`.
 const RAW: &str = "raw";
 
@@ -56,7 +58,7 @@ pub(super) fn check(plan: &Plan, remarks: &mut Remarks) {
 }
 
 fn paths(factor: &Factor, drain: &DrainPlan, remarks: &mut Remarks) {
-    if [RAW, SHAM].contains(&factor.baseline.as_str()) || drain.paths.contains_key(&factor.baseline) {
+    if [RAW, SHAM, AGAIN].contains(&factor.baseline.as_str()) || drain.paths.contains_key(&factor.baseline) {
         let text = format!(
             "the baseline {} would download: the baseline of drain is the level that does not, such as idle",
             factor.baseline
@@ -70,13 +72,17 @@ fn paths(factor: &Factor, drain: &DrainPlan, remarks: &mut Remarks) {
             "has only its baseline, so nothing is ever downloaded",
         );
     }
-    let known = |level: &String| *level == factor.baseline || [RAW, SHAM].contains(&level.as_str());
+    let known = |level: &String| *level == factor.baseline || [RAW, SHAM, AGAIN].contains(&level.as_str());
     for level in factor.levels.iter().filter(|level| !known(level) && !drain.paths.contains_key(*level)) {
         let text =
             format!("nobody knows what {level} downloads: add it to [drain] paths = {{ {level} = \"/…\" }}");
         remarks.error("drain-path-missing", "drain", text);
     }
-    for level in drain.paths.keys().filter(|level| !factor.levels.contains(level) || *level == SHAM) {
+    for level in drain
+        .paths
+        .keys()
+        .filter(|level| !factor.levels.contains(level) || [SHAM, AGAIN].contains(&level.as_str()))
+    {
         let text = format!("paths names {level}, which is no level of drain that downloads from the device");
         remarks.error("drain-path-unused", "drain", text);
     }
@@ -118,7 +124,7 @@ fn spacing(plan: &Plan, drain: &DrainPlan, remarks: &mut Remarks) {
 
 /// A window percentile cannot follow drains that take less of the window than what lies above it.
 fn dilution(plan: &Plan, factor: &Factor, drain: &DrainPlan, remarks: &mut Remarks) {
-    if factor.levels.len() < 2 {
+    if !factor.levels.iter().any(|level| *level != factor.baseline && level != AGAIN) {
         return;
     }
     let share = drain_share_ppm(drain.offsets_ns.len() as u64, DRAIN_NS, plan.timing.measure_ns);

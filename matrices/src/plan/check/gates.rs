@@ -2,6 +2,7 @@
 
 use super::super::metric::{Metric, metric};
 use super::super::{Class, Gate, Kind, Motion, Plan, Word};
+use super::drains::AGAIN;
 use super::{Remarks, arms, compared, compares, expected_frames, seen};
 use crate::gate::decides_on_frames;
 use crate::units::ratio_text;
@@ -107,7 +108,10 @@ impl One<'_> {
             self.heavy("nothing-compared", text.to_owned(), remarks);
         }
         let drained = |level: &&str| {
-            self.plan.factor.iter().any(|factor| factor.name == "drain" && factor.baseline != **level)
+            self.plan
+                .factor
+                .iter()
+                .any(|factor| factor.name == "drain" && factor.baseline != **level && *level != AGAIN)
         };
         if self.measured.in_drain && !seen(self.plan, self.gate, "drain").iter().any(drained) {
             let text = "looks at frames during drains, and no arm it looks at drains: add the factor drain";

@@ -26,7 +26,7 @@ pub(super) enum MatrixVerb {
     /// Write a plan to begin with
     Init(InitArgs),
     /// Say what is wrong with a plan, how long it takes, and what it can find
-    Check(PlanArgs),
+    Check(super::check::CheckArgs),
     /// Freeze a plan: its canonical form and three hashes
     Freeze(FreezeArgs),
     /// Print which arm is run when
@@ -52,7 +52,7 @@ Examples:
   wireproof matrix init --template preview --seed 7 --url http://pi-lab.local:8080
 
 profiler, drain, preview: one switch against the other, 20 arms, about 7 minutes. sham: drain with a third level that
-downloads from this host instead of the device. ladder: outputs step by step. field-12-arms and field-20-arms: the
+downloads from this host instead of the device. calibrate: two levels that do the same, for `calibrate`. ladder: outputs step by step. field-12-arms and field-20-arms: the
 field's own matrices. Streams, sources and paths are those of the simulated device: change them to yours.")]
 pub(super) struct InitArgs {
     /// The plan to begin with
@@ -73,12 +73,6 @@ pub(super) struct InitArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  wireproof matrix check plan.toml
-  wireproof matrix check plan.lock --format json
-
-Exit code 0 when it can be run, warnings or not; 2 when it cannot; 7 when a lock does not match its hashes.")]
 pub(super) struct PlanArgs {
     /// The plan, or its lock; - is standard input
     #[arg(value_name = "PLAN|LOCK")]

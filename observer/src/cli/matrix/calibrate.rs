@@ -2,13 +2,14 @@
 
 use super::judge::Shape;
 use crate::cli::failure::{Failure, USAGE};
-use crate::cli::{config, output};
+use crate::cli::{config, output, say};
 use crate::matrix::bundle::Bundle;
 use crate::matrix::judging::{How, arms, judge_opened};
 use clap::Args;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use wireproof_matrices::calibrate::{Alarms, alarms, calibrate};
+use wireproof_matrices::calibrate::{Alarms, alarms, calibrate, pooled};
+use wireproof_matrices::plan::{Plan, Role};
 use wireproof_reports::Style;
 use wireproof_reports::matrix::calibrate::CalibrationReport;
 
@@ -18,8 +19,8 @@ Examples:
   wireproof matrix calibrate evidence/20261130T090000Z-drain-a-a-5f0c1234
   wireproof matrix calibrate evidence/*-drain-a-a-5f0c1234 --format markdown
 
-The runs have to be A/A: a plan whose two levels do the same. What fails in them is a false alarm. Swapping the names of
-the treatments within blocks shows more of one run; several runs of one plan show how often its gates fail.")]
+The runs have to be A/A: a plan whose two levels do the same, such as the template calibrate. What fails in them is a false alarm. Swapping the names of
+the treatments within blocks shows more of each run; several runs of one plan show how often its gates fail.")]
 pub(in crate::cli) struct CalibrateArgs {
     /// Bundles of one plan
     #[arg(required = true)]
@@ -43,8 +44,23 @@ pub(super) fn run(args: &CalibrateArgs) -> Result<u8, Failure> {
         let what = format!("{} has another plan", other.dir().display());
         return Err(Failure::usage(&what, "give bundles of one plan"));
     }
+    let mut names = BTreeSet::new();
+    if let Some(twice) = opened.iter().find(|bundle| !names.insert(bundle.dir().canonicalize().ok())) {
+        let what = format!("{} is given twice", twice.dir().display());
+        return Err(Failure::usage(
+            &what,
+            "one run shows only once how often gates fail: give each bundle once",
+        ));
+    }
     let plan = first.plan()?;
-    let gates = calibrate(&plan, &arms(first)?);
+    if !is_known_aa(&plan) {
+        say(
+            "as far as the plan says its levels do different things: what fails is a false alarm only if they do not",
+        );
+    }
+    let swapped: Result<Vec<_>, Failure> =
+        opened.iter().map(|bundle| Ok(calibrate(&plan, &arms(bundle)?))).collect();
+    let gates = pooled(swapped?);
     let verdicts: Result<Vec<_>, _> =
         opened.iter().map(|bundle| judge_opened(bundle, &How::default()).map(|j| j.verdict)).collect();
     let runs: BTreeMap<String, Alarms> = if opened.len() > 1 { alarms(&verdicts?) } else { BTreeMap::new() };
@@ -54,4 +70,13 @@ pub(super) fn run(args: &CalibrateArgs) -> Result<u8, Failure> {
     let style = Style { color: false, width: config::width() };
     output::write(args.output.as_deref(), |out| Ok(report.render(args.format.into(), style, out)?))?;
     Ok(0)
+}
+
+/// True when the only treatment is a second level of `drain` that does what the baseline does.
+fn is_known_aa(plan: &Plan) -> bool {
+    let mut treatments = plan.factor.iter().filter(|factor| factor.role == Role::Treatment);
+    treatments.all(|factor| {
+        let mut others = factor.levels.iter().filter(|level| **level != factor.baseline);
+        factor.name == "drain" && others.all(|level| level == "again")
+    })
 }

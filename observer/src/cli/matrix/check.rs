@@ -2,12 +2,14 @@
 
 use super::args::PlanArgs;
 use super::load::{self, Loaded};
+use super::spread;
 use crate::cli::failure::Failure;
 use crate::cli::output;
+use clap::Args;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use wireproof_matrices::plan::Plan;
 use wireproof_matrices::plan::check::{Checked, Predicted, Severity, check, percent, predicted};
 use wireproof_matrices::units::duration_text;
@@ -54,11 +56,34 @@ struct RemarkDocument<'a> {
     text: &'a str,
 }
 
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  wireproof matrix check plan.toml
+  wireproof matrix check plan.lock --format json
+  wireproof matrix check plan.toml --from evidence/20261130T090000Z-drain-safety-5f0c1234
+  wireproof matrix check plan.toml --pair-sd 0.2ms --pair-sd rate=150ppm
+
+What a plan can find is told from 0.3 ms between arms unless something was measured. Exit code 0 when it can be run,
+warnings or not; 2 when it cannot; 7 when a lock or a bundle does not match its hashes.")]
+pub(in crate::cli) struct CheckArgs {
+    #[command(flatten)]
+    pub(super) plan: PlanArgs,
+    /// Tell power from how far the pairs of this earlier bundle spread, gate by gate
+    #[arg(long, value_name = "BUNDLE")]
+    from: Option<PathBuf>,
+    /// Tell power from this standard deviation of paired differences, of every gate on times or of one; before --from
+    #[arg(long, value_name = "[GATE=]SD")]
+    pair_sd: Vec<String>,
+}
+
 /// Runs the verb.
-pub(super) fn run(args: &PlanArgs) -> Result<u8, Failure> {
+pub(super) fn run(args: &CheckArgs) -> Result<u8, Failure> {
+    let CheckArgs { plan: args, from, pair_sd } = args;
     output::check(std::slice::from_ref(&args.file), args.output.as_deref())?;
     let loaded = load::load(&args.file)?;
-    let checked = check(&loaded.lock.plan, &predict);
+    let measured = spread::measured(&loaded.lock.plan, from.as_deref(), pair_sd)?;
+    let checked = check(&loaded.lock.plan, &|plan| predicted(plan, &measured));
     output::write(args.output.as_deref(), |out| match args.format.as_str() {
         "json" => json(&loaded, &checked, out),
         _ => table(&loaded, &checked, out),

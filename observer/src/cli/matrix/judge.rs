@@ -76,7 +76,8 @@ pub(in crate::cli) struct VerifyArgs {
 
 pub(super) fn judge(args: &JudgeArgs) -> Result<u8, Failure> {
     let plan = crate::matrix::bundle::Bundle::open(&args.bundle)?.plan()?;
-    let what_if: Result<Vec<_>, Failure> = args.what_if.iter().map(|text| margin(text, &plan)).collect();
+    let what_if: Result<Vec<_>, Failure> =
+        args.what_if.iter().map(|text| margin("--what-if", text, &plan)).collect();
     let judged = judge_bundle(&args.bundle, &How { what_if: what_if?, arms: None })?;
     show(&judged, &args.show)?;
     Ok(args.show.code(judged.verdict.verdict.exit_code()))
@@ -130,10 +131,10 @@ impl From<Shape> for Format {
     }
 }
 
-/// `GATE=MARGIN` in the unit of the gate's own margin.
-fn margin(text: &str, plan: &Plan) -> Result<(String, Margin), Failure> {
-    let usage = |why: &str| Failure::usage(&format!("--what-if {text}"), why);
-    let (id, value) = text.split_once('=').ok_or_else(|| usage("write GATE=MARGIN, such as p95=0.25ms"))?;
+/// `GATE=VALUE` of an option in the unit of the gate's own margin.
+pub(super) fn margin(option: &str, text: &str, plan: &Plan) -> Result<(String, Margin), Failure> {
+    let usage = |why: &str| Failure::usage(&format!("{option} {text}"), why);
+    let (id, value) = text.split_once('=').ok_or_else(|| usage("write GATE=VALUE, such as p95=0.25ms"))?;
     let gate = plan.gate.iter().find(|gate| gate.id == id);
     let gate = gate.ok_or_else(|| usage("the plan has no gate of this name"))?;
     let value = match gate.margin {

@@ -13,6 +13,7 @@ use crate::matrix::restoring::{self, NotRestored};
 use crate::matrix::running::{Ended, NoRun, Ready, prepare, take_up};
 use clap::Args;
 use std::path::{Path, PathBuf};
+use wireproof_matrices::manifest::MANIFEST;
 use wireproof_matrices::plan::check::{Severity, check};
 
 /// A run that could not put its device back, or did not begin.
@@ -157,6 +158,10 @@ pub(super) fn restore(args: &RestoreArgs) -> Result<u8, Failure> {
 
 fn conduct(ready: Ready, shown: &Show, quiet: bool) -> Result<u8, Failure> {
     say(&format!("bundle: {}", ready.bundle().display()));
+    ready.left_by(|bundle| {
+        say(&format!("left at once by a third signal: wireproof matrix restore {}", bundle.display()));
+        std::process::exit(INVALID.into());
+    });
     let mut view = View::new(quiet);
     let ended = ready.run(&mut |seen| view.show(seen))?;
     view.clear();
@@ -175,6 +180,10 @@ fn finish(ended: &Ended, shown: &Show) -> Result<u8, Failure> {
         return Err(Failure::Said { code: IO, text });
     };
     exit.lines.iter().for_each(|line| say(line));
+    if !exit.ending.restored && !ended.bundle.join(MANIFEST).exists() {
+        // What to do was said, and whoever left in a hurry does not wait for a report.
+        return Ok(INVALID);
+    }
     let judged = judge_bundle(&ended.bundle, &How::default())?;
     show(&judged, shown)?;
     let code = judged.verdict.verdict.exit_code();

@@ -1,6 +1,7 @@
 //! Room on the disk: how much there is, and how much a run will take.
 
 use super::error::BundleError;
+use std::fs::File;
 use std::path::Path;
 use wireproof_matrices::plan::{Keep, Pcap, Plan};
 
@@ -22,6 +23,23 @@ const OCTETS_AN_ARM: u64 = 256 << 10;
 pub fn free_bytes(folder: &Path) -> Result<u64, BundleError> {
     let about = rustix::fs::statvfs(folder).map_err(|e| BundleError::io(folder)(e.into()))?;
     Ok(about.f_bavail.saturating_mul(about.f_frsize))
+}
+
+/// Takes room below a folder and holds it until the file is closed; no name shows it, and it is gone with the process.
+/// Best effort: a file system that cannot do it holds none.
+#[cfg(target_os = "linux")]
+pub fn hold(folder: &Path, octets: u64) -> Option<File> {
+    use rustix::fs::{FallocateFlags, Mode, OFlags};
+    let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(folder, flags, Mode::from_raw_mode(0o600)).ok()?);
+    rustix::fs::fallocate(&file, FallocateFlags::KEEP_SIZE, 0, octets).ok()?;
+    Some(file)
+}
+
+#[cfg(not(target_os = "linux"))]
+#[allow(missing_docs, reason = "as above")]
+pub fn hold(_: &Path, _: u64) -> Option<File> {
+    None
 }
 
 /// Refuses when `estimate` octets would leave less than `min_free`.
