@@ -8,6 +8,7 @@ use super::{Runner, State};
 use crate::arm::{Measured, Place};
 use crate::journal::{Record, Step as Named};
 use crate::plan::{Role, Toggle};
+use crate::soak::Chunk;
 use std::collections::BTreeMap;
 use wireproof_protocols::Timestamp;
 
@@ -53,6 +54,8 @@ pub(super) enum Step {
     Conclude,
     /// Counts an arm that is in the journal.
     Count(Box<Counted>),
+    /// Drops the evidence of chunks down to its totals.
+    DropEvidence(Vec<Place>),
     Restore {
         toggling: Toggling,
         quiet: bool,
@@ -70,6 +73,8 @@ pub(super) struct Counted {
     pub reasons: Vec<String>,
     pub restarted: bool,
     pub throttled: Option<String>,
+    /// What it amounts to in a soak.
+    pub chunk: Option<Chunk>,
 }
 
 /// An arm that is going.
@@ -90,6 +95,8 @@ pub(super) struct ArmRun {
     pub reasons: Vec<String>,
     pub notes: Vec<String>,
     pub restarted: bool,
+    /// What it amounts to in a soak, once it was judged.
+    pub chunk: Option<Chunk>,
 }
 
 /// What comes after a step was asked to go on.
@@ -246,6 +253,7 @@ impl Runner {
             Step::Drop => self.drop_arm(answer),
             Step::Conclude => self.conclude(answer),
             Step::Count(counted) => self.count(&counted),
+            Step::DropEvidence(places) => self.drop_evidence(places, answer),
             Step::Restore { toggling, quiet } => self.restore(toggling, quiet, answer),
             Step::Flush => self.flush(),
             Step::Seal => self.seal(answer),

@@ -219,13 +219,15 @@ impl Conductor {
             Command::CloseWindow => self.close_window(),
             Command::Measure(order) => self.measure(&order),
             Command::KeepArm(arm) => {
-                let Some(going) = self.arm.take() else {
-                    return Err(Failure::Refused("no arm is going".to_owned()));
-                };
-                going.trim_drains(&self.parts.plan).map_err(|error| Failure::Disk(error.to_string()))?;
-                let kept = self.parts.evidence.keep_arm(&arm, &going);
+                // One that ended early was given up before: what is said of it is all there is.
+                let going = self.arm.take();
+                if let Some(going) = &going {
+                    going.trim_drains(&self.parts.plan).map_err(|error| Failure::Disk(error.to_string()))?;
+                }
+                let kept = self.parts.evidence.keep_arm(&arm, going.as_ref());
                 kept.map(Answer::Kept).map_err(|error| Failure::Disk(error.to_string()))
             }
+            Command::DropEvidence { places } => done(self.parts.evidence.drop_arms(&places)),
             Command::DropArm { .. } => {
                 self.control.cut_drains();
                 self.starting = None;

@@ -9,6 +9,7 @@ use super::evidence::Evidence;
 use super::restoring::{Restored, restore};
 use super::schedule::{order_json, schedule};
 use super::signals::Caught;
+use super::soaking::run_by;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -18,6 +19,20 @@ use wireproof_matrices::plan::{Pcap, Plan};
 use wireproof_matrices::resume::ResumeError;
 use wireproof_matrices::runner::io::{Exit, Failure};
 use wireproof_matrices::runner::{Left, Runner, Start};
+use wireproof_matrices::soak::{NoSoak, Rule, course};
+
+/// What a new run is made from.
+#[derive(Clone, Copy, Debug)]
+pub struct New<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
+    /// The plan as it was given.
+    pub text: &'a [u8],
+    /// True when the hash was given beforehand.
+    pub pre_registered: bool,
+    /// What a soak is to show; `None` of a matrix.
+    pub soak: Option<&'a Rule>,
+}
 
 /// A run that has a bundle and did not begin.
 pub struct Ready {
@@ -44,6 +59,9 @@ pub enum NoRun {
     /// The device does not answer.
     #[error("the device cannot be asked who it is: {0}")]
     Silent(Failure),
+    /// The plan cannot be soaked.
+    #[error(transparent)]
+    Soak(#[from] NoSoak),
     /// Threads, sockets or signals.
     #[error("the run cannot be started: {0}")]
     System(#[from] io::Error),
@@ -64,25 +82,33 @@ pub struct Ended {
 ///
 /// # Errors
 /// [`NoRun`]; nothing was sent then.
-pub fn prepare(plan: &Plan, text: &[u8], pre_registered: bool, evidence: &Path) -> Result<Ready, NoRun> {
+pub fn prepare(new: &New<'_>, evidence: &Path) -> Result<Ready, NoRun> {
+    let New { plan: frozen, text, pre_registered, soak } = *new;
+    let plan = match soak {
+        Some(rule) => course(frozen, rule)?,
+        None => frozen.clone(),
+    };
     if plan.evidence.pcap == Pcap::Headers {
         return Err(NoRun::Headers);
     }
-    let plan = Arc::new(plan.clone());
+    let plan = Arc::new(plan);
     let device = Device::of(Arc::clone(&plan))?;
     let caught = Caught::start()?;
-    let schedule = schedule(&plan);
-    let arms = schedule.places().len() as u64;
+    let arms = match soak {
+        Some(Rule { disk, .. }) => u64::from(disk.clean.saturating_add(disk.invalid).saturating_add(2)),
+        None => schedule(&plan).places().len() as u64,
+    };
     let writer = Writer::create(
         evidence,
         &NewBundle {
             at_ns: wall_ns(),
-            plan: &plan,
+            plan: frozen,
             plan_toml: text,
             order: &order_json(&plan),
             pre_registered,
             tool: &tool(),
             estimate: estimate(&plan, arms),
+            soak,
         },
     )?;
     let start = start(&plan, &writer)?;
@@ -96,7 +122,7 @@ pub fn prepare(plan: &Plan, text: &[u8], pre_registered: bool, evidence: &Path) 
 /// # Errors
 /// [`NoRun`]; nothing was changed then.
 pub fn take_up(dir: &Path) -> Result<Ready, NoRun> {
-    let plan = Arc::new(super::bundle::Bundle::open(dir)?.plan()?);
+    let plan = Arc::new(run_by(&super::bundle::Bundle::open(dir)?)?);
     let device = Device::of(Arc::clone(&plan))?;
     let caught = Caught::start()?;
     let status = ask(&device)?;

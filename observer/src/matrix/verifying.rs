@@ -2,11 +2,12 @@
 //! and reports, all made again from the raw record. Every difference is named.
 
 use super::bundle::{ArmFiles, Bundle, BundleError, ORDER, PLAN, Seal};
-use super::going::measured_from;
+use super::going::{NOTED, measured_from};
 use super::judging::{CLOSING, How, files, judge_opened};
 use super::schedule::order_json;
+use super::soaking::run_by;
 use std::path::Path;
-use wireproof_matrices::arm::Arm;
+use wireproof_matrices::arm::{Arm, Measured};
 use wireproof_matrices::plan::{Lock, Plan};
 
 /// What was checked, and what differs.
@@ -41,8 +42,10 @@ pub fn verify(dir: &Path) -> Result<Verified, BundleError> {
     verified.notes.extend(bundle.orphans().iter().map(|path| format!("{path}: no record names it")));
     let plan = bundle.plan()?;
     verified.plan_text(&bundle, &plan)?;
-    verified.order(&bundle, &plan)?;
-    let arms = verified.arms(&bundle, &plan)?;
+    let run_by = run_by(&bundle)?;
+    verified.order(&bundle, &run_by)?;
+    let arms = verified.arms(&bundle, &run_by)?;
+    verified.soak(&bundle, &run_by, &arms)?;
     verified.reports(&bundle, arms)?;
     Ok(verified)
 }
@@ -90,6 +93,10 @@ impl Verified {
     fn arm(&mut self, bundle: &Bundle, plan: &Plan, files: &ArmFiles, arm: Arm) -> Arm {
         let folder = files.files.values().next().and_then(|path| Path::new(path).parent());
         let Some(folder) = folder else { return arm };
+        // An arm that ended before its window has nothing that it could be measured from, and says so.
+        if arm.measured == Measured::default() && !files.files.contains_key(NOTED) {
+            return arm;
+        }
         match measured_from(plan, &bundle.dir().join(folder)) {
             Ok(again) if again == arm.measured => arm,
             Ok(again) => {

@@ -346,6 +346,7 @@ pub(super) fn pass() -> Verdict {
         limits: vec![
             "lost: 0 of 43,200 does not exclude a rate of 1 in 14,421 (95 %, one-sided).".to_owned(),
         ],
+        soak: None,
     }
 }
 
@@ -407,6 +408,7 @@ pub(super) fn fail() -> Verdict {
         },
         drops_vs_drains: Some(drops_vs_drains()),
         limits: Vec::new(),
+        soak: None,
         ..pass()
     }
 }

@@ -9,6 +9,7 @@ use clap::Args;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use wireproof_matrices::calibrate::{Alarms, alarms, calibrate};
+use wireproof_matrices::soak::rule;
 use wireproof_reports::Style;
 use wireproof_reports::matrix::calibrate::CalibrationReport;
 
@@ -42,6 +43,10 @@ pub(super) fn run(args: &CalibrateArgs) -> Result<u8, Failure> {
     if let Some(other) = opened.iter().find(|bundle| bundle.plan_sha256() != first.plan_sha256()) {
         let what = format!("{} has another plan", other.dir().display());
         return Err(Failure::usage(&what, "give bundles of one plan"));
+    }
+    if let Some(soak) = opened.iter().find(|bundle| rule(bundle.journal()).is_some()) {
+        let what = format!("{} is a soak", soak.dir().display());
+        return Err(Failure::usage(&what, "give bundles of runs that compare"));
     }
     let plan = first.plan()?;
     let gates = calibrate(&plan, &arms(first)?);

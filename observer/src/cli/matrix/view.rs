@@ -6,6 +6,7 @@ use crate::matrix::conductor::Seen;
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 use wireproof_matrices::runner::{Progress, State};
+use wireproof_matrices::soak::rate_text;
 use wireproof_reports::text::clean;
 
 /// Time between two pictures.
@@ -62,6 +63,7 @@ impl View {
 
 fn line(p: &Progress) -> String {
     let mut line = match &p.place {
+        Some(_) if p.soak.is_some() => format!("window {}  {}", p.arm, p.state.word()),
         Some(place) => {
             format!("arm {} of {}  block {} {}  {}", p.arm, p.arms, place.block, p.treatment, p.state.word())
         }
@@ -69,6 +71,14 @@ fn line(p: &Progress) -> String {
     };
     if let Some(left) = p.state_left_ns {
         line.push_str(&format!(" {} s", left.div_ceil(1_000_000_000)));
+    }
+    if let Some(soak) = &p.soak {
+        line.push_str(&format!(
+            "  {} of {} frames, bound {} so far",
+            soak.trials,
+            soak.needed,
+            bound(soak.upper_ppb)
+        ));
     }
     if p.invalid > 0 {
         line.push_str(&format!("  {} invalid", p.invalid));
@@ -80,8 +90,25 @@ fn line(p: &Progress) -> String {
     line
 }
 
+/// A bound with two digits, rounded up.
+fn bound(ppb: u64) -> String {
+    let tens = 10_u64.pow(ppb.max(1).ilog10().saturating_sub(1));
+    rate_text(ppb.div_ceil(tens).saturating_mul(tens))
+}
+
 fn wire(seen: &Seen<'_>) -> String {
     let look = seen.look;
     let rate = look.rate_uhz.map_or_else(|| "-".to_owned(), |rate| format!("{:.2}", rate as f64 / 1e6));
     format!("{rate} fps, {} missing, {} lost here", look.lost, look.observer_lost)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bound_is_shown_with_two_digits_and_never_too_small() {
+        let shown = [1, 12, 123, 9_951, 1_000_000_000].map(bound);
+        assert_eq!(shown, ["1e-9", "1.2e-8", "1.3e-7", "1e-5", "1e0"]);
+    }
 }

@@ -118,9 +118,9 @@ impl Copy {
     fn words(&mut self, record: &Record) -> Result<Record, serde_json::Error> {
         let value = masked(&mut self.mask, serde_json::to_value(record)?);
         Ok(match serde_json::from_value(value)? {
-            Record::Plan { version, name, base_url, tool, .. } => {
+            Record::Plan { version, name, base_url, tool, soak, .. } => {
                 let pre_registered = false;
-                Record::Plan { plan: self.digest, version, name, base_url, pre_registered, tool }
+                Record::Plan { plan: self.digest, version, name, base_url, pre_registered, tool, soak }
             }
             other => other,
         })
