@@ -302,3 +302,37 @@ fn a_rate_that_is_none_and_a_plan_that_cannot_be_soaked_send_nothing() {
     assert_eq!(after, before + 1, "only this test's own question");
     assert!(!bench.folder.path().join("evidence").exists());
 }
+
+/// Without renewing, the preview would be off after the lease, and every window behind that invalid.
+#[test]
+fn a_lease_of_the_device_is_renewed_before_each_window_for_longer_than_it_lasts() {
+    const LEASE_MS: u64 = 21_000;
+    let bench = Bench::new(&[]);
+    let plan = bench.folder.path().join("plan.toml");
+    let text = fs::read_to_string(&plan).unwrap();
+    let text = text.replace("fps={level}", "fps={level}&lease_ms={lease_ms}");
+    let text = text.replace("guard = \"50ms\"", "guard = \"50ms\", arm_deadline = \"10s\"");
+    fs::write(&plan, text.replace("factor = \"preview\"\n", "factor = \"preview\"\nlease = \"21s\"\n"))
+        .unwrap();
+    let mut matrix = Matrix::start(
+        bench.folder.path(),
+        &["run", "plan.toml", "--until-bound", "5e-3", "--format", "json"],
+    );
+    matrix.until("window 2  measure");
+    let left = bench.web.status()["leases"]["preview_ms"].as_u64();
+    assert!(left.is_some_and(|left| left <= LEASE_MS), "{left:?}");
+    let (code, out, said) = matrix.ended();
+    let document = verdict(&bench.bundle());
+    assert_eq!((code, document["verdict"].as_str()), (0, Some("pass")), "{said}{out}");
+    assert_eq!(document["validity"]["reasons"]["toggle_drifted"], Value::Null, "{}", document["validity"]);
+    let journal = fs::read_to_string(bench.bundle().join("journal.log")).unwrap();
+    let times: Vec<u64> = journal.lines().map(at_ns).collect();
+    assert!(times[times.len() - 1] - times[0] > LEASE_MS * 1_000_000, "it went on for longer than the lease");
+    let renewed = journal.matches("preview, for its lease").count() as u64;
+    assert_eq!(renewed, document["soak"]["chunks"].as_u64().unwrap(), "before each window");
+}
+
+fn at_ns(line: &str) -> u64 {
+    let json: Value = serde_json::from_str(&line[65..]).unwrap();
+    json["at_ns"].as_u64().unwrap()
+}

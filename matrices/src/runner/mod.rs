@@ -12,6 +12,7 @@ mod limits;
 mod measure;
 mod progress;
 mod queue;
+mod renew;
 mod settle;
 mod soaking;
 mod start;

@@ -33,6 +33,8 @@ pub(super) enum Step {
     NextArm,
     Space,
     Lease,
+    /// Sets a factor to the level that it stands at, so that its lease does not run out.
+    Renew(String),
     Rejoin,
     /// Status before the arm's factors are set: the same device, build and boot.
     BlockStatus,
@@ -168,12 +170,9 @@ impl Runner {
     pub(super) fn arm_steps(&self, order: &ArmOrder, first_of_block: bool) -> Vec<Step> {
         let place = Some(&order.place);
         let treatment = self.schedule.name(order.place.treatment).to_owned();
-        let mut steps = vec![
-            Step::Enter(State::Set),
-            Step::Space,
-            Step::Lease,
-            Step::Say(Box::new(Record::ArmStart { arm: order.place.clone(), treatment })),
-        ];
+        let mut steps = vec![Step::Enter(State::Set), Step::Space, Step::Lease];
+        steps.extend(self.renewing());
+        steps.extend([Step::Say(Box::new(Record::ArmStart { arm: order.place.clone(), treatment }))]);
         if self.rejoin {
             steps.push(Step::Rejoin);
         }
@@ -236,6 +235,7 @@ impl Runner {
             Step::NextArm => self.next_arm(),
             Step::Space => self.space(answer),
             Step::Lease => self.lease(answer),
+            Step::Renew(factor) => self.renew(factor, answer),
             Step::Rejoin => self.rejoin(answer),
             Step::BlockStatus => self.block_status(answer),
             Step::ArmStatus(side) => self.arm_status(side, answer),

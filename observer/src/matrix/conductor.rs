@@ -241,7 +241,7 @@ impl Conductor {
                 if let Some(Err(_)) = self.wire.take().map(Wire::stop) {}
                 done(self.parts.evidence.seal(&ending))
             }
-            // The lock of the bench is held; the sockets of each arm join anew.
+            // The lock of the bench is held, leases of factors are renewed by setting them; the sockets of each arm join anew.
             _ => Ok(Answer::Done),
         }
     }
