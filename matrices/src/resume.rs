@@ -6,6 +6,7 @@
 use crate::arm::Place;
 use crate::journal::{ArmEnd, DeviceId, Entry, Record, Step};
 use crate::runner::{Block, Schedule};
+use crate::soak;
 use std::collections::BTreeMap;
 
 /// A pause over this is told with the verdict, ns (experiments section 9).
@@ -232,14 +233,17 @@ pub fn may_resume(journal: &[Entry], device: &DeviceId) -> Result<(), ResumeErro
         return Err(ResumeError::Sealed);
     }
     let Some(before) = journal.iter().rev().find_map(|e| match &e.record {
-        Record::Env { device, .. } | Record::Resumed { device, .. } => Some(device),
+        Record::Env { device } | Record::Resumed { device, .. } => Some(device),
+        Record::Chunk { chunk, .. } => Some(&chunk.device),
         _ => None,
     }) else {
         return Ok(());
     };
     let pairs =
         [("the build", &before.build, &device.build), ("the boot id", &before.boot_id, &device.boot_id)];
-    match pairs.into_iter().find(|(_, was, is)| was != is) {
+    // A soak counts restarts of its device itself.
+    let asked = if soak::rule(journal).is_some() { 1 } else { 2 };
+    match pairs.into_iter().take(asked).find(|(_, was, is)| was != is) {
         Some((what, was, is)) => Err(ResumeError::Device { what, was: was.clone(), is: is.clone() }),
         None => Ok(()),
     }

@@ -5,6 +5,12 @@
 //! which the bench lost something, and never passes over a loss that cannot be told. Its state is data and can be taken up
 //! again; so is what of the evidence is kept on the disk.
 
+mod course;
+mod told;
+
+pub use course::{GATE, METRICS, MOST_CHUNKS, NoSoak, chunk, chunks_expected, course, trials_expected};
+pub use told::{Told, rule};
+
 use crate::journal::DeviceId;
 use crate::stats::{clopper_pearson, upper_bound};
 use crate::verdict::Outcome;
@@ -97,6 +103,11 @@ impl Rule {
             return Err(RuleError::Alpha(self.alpha_ppm));
         }
         Ok(())
+    }
+
+    /// How sure the bound is, such as `95 %`.
+    pub fn confidence(&self) -> String {
+        format!("{} %", 100.0 - self.alpha_ppm as f64 / 10_000.0)
     }
 
     fn alpha(&self) -> f64 {
@@ -383,19 +394,32 @@ impl Soak {
         let up = |rate: f64| (rate * PPB).ceil() as u64;
         let interval_ppb = [(interval.0 * PPB).floor() as u64, up(interval.1)];
         let needed = state.rule.trials_needed();
-        SoakVerdict { outcome, trials: state.trials, needed, events, upper_ppb: up(upper), interval_ppb }
+        let one_in = (1.0 / upper).floor() as u64;
+        SoakVerdict {
+            outcome,
+            trials: state.trials,
+            needed,
+            events,
+            upper_ppb: up(upper),
+            one_in,
+            interval_ppb,
+        }
     }
 
     /// The verdict in one sentence.
     pub fn sentence(&self) -> String {
         let (state, verdict) = (&self.state, self.verdict());
-        let SoakVerdict { trials, needed, events, upper_ppb, interval_ppb: [low, high], .. } = verdict;
+        let SoakVerdict { trials, needed, events, one_in, interval_ppb: [low, high], .. } = verdict;
+        let sure = state.rule.confidence();
         let metric = &state.rule.metric;
         let said = match state.ended {
             Some(Ended::Event) => {
-                format!("{metric} happened {events} times in {trials} trials: rate {low}e-9 to {high}e-9")
+                let (low, high) = (rate_text(low), rate_text(high));
+                format!("{metric}: {events} of {trials}: a rate of {low} to {high}")
             }
-            Some(Ended::Shown) => format!("no {metric} in {trials} trials: rate below {upper_ppb}e-9"),
+            Some(Ended::Shown) => {
+                format!("{metric}: 0 of {trials}: at most 1 in {one_in} with {sure}")
+            }
             Some(Ended::Ambiguous) => {
                 format!("{} of {metric} cannot be told: nothing is shown", state.ambiguous)
             }
@@ -406,7 +430,9 @@ impl Soak {
             Some(Ended::DiskFull) => {
                 format!("what has to be kept does not fit after {trials} of {needed} trials")
             }
-            None => format!("no {metric} in {trials} of {needed} trials so far: rate below {upper_ppb}e-9"),
+            None => format!(
+                "{metric}: 0 of {trials} so far, {needed} are needed: at most 1 in {one_in} with {sure}"
+            ),
         };
         match state.restarts {
             0 => said,
@@ -422,6 +448,11 @@ enum Same {
     OtherBuild,
 }
 
+/// A rate as a person writes it, from parts per billion: `1.4e-5`.
+pub fn rate_text(ppb: u64) -> String {
+    if ppb == 0 { "0".to_owned() } else { format!("{:e}", ppb as f64 / PPB) }
+}
+
 /// What a soak shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SoakVerdict {
@@ -435,6 +466,8 @@ pub struct SoakVerdict {
     pub events: u64,
     /// One-sided upper bound of the rate, parts per billion, rounded up.
     pub upper_ppb: u64,
+    /// The same as one in so many, rounded down.
+    pub one_in: u64,
     /// Two-sided interval of the rate (Clopper-Pearson), parts per billion, rounded outwards.
     pub interval_ppb: [u64; 2],
 }

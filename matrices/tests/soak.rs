@@ -62,7 +62,7 @@ fn a_clean_soak_ends_pass_at_the_number_of_trials_and_says_its_bound() {
     let verdict = soak.verdict();
     assert_eq!((verdict.outcome, verdict.trials, soak.trials_left()), (Outcome::Pass, 345_600, 0));
     assert!(verdict.upper_ppb <= 10_000);
-    assert_eq!(soak.sentence(), "no wire.lost in 345600 trials: rate below 8669e-9");
+    assert_eq!(soak.sentence(), "wire.lost: 0 of 345600: at most 1 in 115364 with 95 %");
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn what_cannot_be_told_ends_it_inconclusive_and_an_unfinished_one_is_partial() {
     let mut soak = Soak::new(rule("1e-6")).expect("a rule");
     assert!(!soak.take(&minute()).over);
     assert_eq!(soak.verdict().outcome, Outcome::Partial);
-    assert!(soak.sentence().contains("86400 of 2995731 trials so far"));
+    assert!(soak.sentence().contains("0 of 86400 so far, 2995731 are needed"));
     assert!(soak.take(&Chunk { ambiguous: 1, ..minute() }).over);
     assert_eq!(soak.verdict().outcome, Outcome::Inconclusive);
 }

@@ -188,6 +188,7 @@ fn a_bundle_is_never_reused() {
         pre_registered: false,
         tool: "",
         estimate: 0,
+        soak: None,
     };
     let error = Writer::create(evidence.path(), &new).unwrap_err();
     assert!(matches!(&error, BundleError::Exists(dir) if dir == first.dir()), "{error}");
@@ -289,6 +290,7 @@ fn every_run_of_a_plan_is_counted_and_a_journal_that_is_not_one_is_told() {
             pre_registered: false,
             tool: "",
             estimate: 0,
+            soak: None,
         };
         let mut writer = Writer::create(evidence.path(), &new).unwrap();
         let first = writer.first().unwrap().clone();

@@ -374,6 +374,7 @@ fn too_little_room_is_refused_before_anything_is_made() {
         pre_registered: false,
         tool: "",
         estimate: wireproof::matrix::bundle::estimate(&plan, 20, false),
+        soak: None,
     };
     assert!(new.estimate > 20 * 6_295_552, "{}", new.estimate);
     let error = Writer::create(evidence.path(), &new).unwrap_err();

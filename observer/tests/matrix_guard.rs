@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 use wireproof::matrix::conductor::Seen;
-use wireproof::matrix::running::{Ended, prepare};
+use wireproof::matrix::running::{Ended, New, prepare};
 use wireproof_matrices::plan::Plan;
 use wireproof_matrices::runner::State;
 
@@ -344,7 +344,8 @@ fn a_disk_that_takes_no_seal_is_said_and_the_run_goes_on_elsewhere() {
 fn mistaken(plan: &Path) -> Ended {
     let text = fs::read_to_string(plan).unwrap();
     let read = Plan::read(&text).unwrap();
-    let ready = prepare(&read, text.as_bytes(), false, &plan.with_file_name("evidence"), None).unwrap();
+    let new = New { plan: &read, text: text.as_bytes(), pre_registered: false, soak: None, tap: None };
+    let ready = prepare(&new, &plan.with_file_name("evidence")).unwrap();
     let mut watch =
         |seen: &Seen<'_>| assert!(seen.progress.state != State::Measure, "a mistake in the program");
     ready.run(&mut watch).unwrap()

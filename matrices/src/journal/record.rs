@@ -2,6 +2,7 @@
 
 use crate::arm::Place;
 use crate::digest::Digest;
+use crate::soak::{Chunk, Rule};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -94,6 +95,9 @@ pub enum Record {
         pre_registered: bool,
         /// Name and version of the program.
         tool: String,
+        /// What a soak is to show; `None` of a matrix.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        soak: Option<Rule>,
     },
     /// What answered; written before anything is changed on it.
     Env {
@@ -150,6 +154,20 @@ pub enum Record {
         /// Its files: path in the bundle to what lies there.
         files: BTreeMap<String, Stored>,
     },
+    /// What an arm of a soak amounts to; it counts with the `arm_end` behind it.
+    Chunk {
+        /// Its place.
+        arm: Place,
+        /// Its totals.
+        chunk: Chunk,
+    },
+    /// Files of a chunk are about to be deleted, to bound the disk; its totals stay.
+    Dropped {
+        /// Its place.
+        arm: Place,
+        /// Paths in the bundle.
+        files: Vec<String>,
+    },
     /// A file outside the arms lies on the disk.
     File {
         /// Path in the bundle.
@@ -205,7 +223,7 @@ pub enum Record {
 }
 
 /// Names of the kinds, as they stand under `t`.
-pub(super) const KINDS: [&str; 14] = [
+pub(super) const KINDS: [&str; 16] = [
     "plan",
     "env",
     "toggle_original",
@@ -213,6 +231,8 @@ pub(super) const KINDS: [&str; 14] = [
     "result",
     "arm_start",
     "arm_end",
+    "chunk",
+    "dropped",
     "file",
     "block_repeated",
     "finding",

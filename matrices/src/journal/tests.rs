@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::arm::Place;
+use crate::soak::{Chunk, DiskPolicy, Rule};
 use std::collections::BTreeMap;
 
 fn golden() -> Value {
@@ -14,6 +15,11 @@ fn golden_plan() -> Digest {
 
 fn place(block: u32, position: u32) -> Place {
     Place { stratum: 0, block, position, treatment: position - 1, attempt: 1 }
+}
+
+fn rule() -> Rule {
+    let (metric, disk) = ("wire.lost".to_owned(), DiskPolicy::default());
+    Rule { metric, rate_ppb: 10_000, alpha_ppm: 50_000, disk }
 }
 
 /// One record of every kind.
@@ -29,6 +35,7 @@ fn every_kind() -> Vec<Record> {
             base_url: s("http://10.0.0.5"),
             pre_registered: true,
             tool: s("wireproof 0.1.0"),
+            soak: Some(rule()),
         },
         Record::Env { device: device() },
         Record::ToggleOriginal { factor: s("profiler"), value: s("\"off\"\n") },
@@ -41,6 +48,8 @@ fn every_kind() -> Vec<Record> {
             reasons: vec![s("toggle_drifted")],
             files: BTreeMap::from([(s("arms/b01-p1-raw-a1/arm.json"), stored)]),
         },
+        Record::Chunk { arm: place(1, 1), chunk: Chunk { trials: 900, ..Chunk::default() } },
+        Record::Dropped { arm: place(1, 1), files: vec![s("arms/b01-p1-raw-a1/arm.json")] },
         Record::File { path: s("order.json"), sha256: Digest::of(b""), octets: 0 },
         Record::BlockRepeated { stratum: 0, block: 1, why: s("throttled") },
         Record::Finding { severity: s("warning"), arm: None, code: s("drift"), text: s("é\u{2028}\u{1}") },
@@ -102,7 +111,7 @@ fn every_kind_of_record_comes_back_as_it_was_written() {
     let journal = Journal::read(text.as_bytes(), golden_plan()).unwrap();
     assert_eq!(journal.entries.iter().map(|e| e.record.clone()).collect::<Vec<_>>(), records);
     assert_eq!(journal.entries[2].at_ns, 1_700_000_000_000_000_002);
-    assert_eq!((journal.sealed(), journal.torn_octets, journal.chain.len()), (true, 0, 14));
+    assert_eq!((journal.sealed(), journal.torn_octets, journal.chain.len()), (true, 0, 16));
     let kinds: Vec<String> =
         records.iter().map(|r| serde_json::to_value(r).unwrap()["t"].as_str().unwrap().to_owned()).collect();
     assert_eq!(kinds, record::KINDS);

@@ -266,6 +266,9 @@ pub struct Toggle {
     pub timeout_ns: u64,
     /// How often it is set again.
     pub retries: u32,
+    /// How long the device holds a level unless it is set again; `{lease_ms}` in the set stands for it. `None`: for good.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub lease_ns: Option<u64>,
 }
 
 /// Whether a gate decides.

@@ -104,6 +104,11 @@ pub enum Command {
     Measure(Box<Around>),
     /// Write the files of an arm (`*.part`, fsync, rename, fsync of the folder). [`Answer::Kept`].
     KeepArm(Box<Arm>),
+    /// Record which files of these arms go, and delete them; the totals of the streams stay. [`Answer::Done`].
+    DropEvidence {
+        /// Which.
+        places: Vec<Place>,
+    },
     /// Give up the arm that is going: close what `StartArm` opened. [`Answer::Done`].
     DropArm {
         /// Which.

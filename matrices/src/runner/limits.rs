@@ -18,7 +18,7 @@ pub(super) fn limit_ns(command: &Command) -> u64 {
     let seconds: u64 = match command {
         Command::Preflight => 120,
         Command::Journal(_) | Command::SampleClock | Command::Rejoin | Command::StartArm(_) => 10,
-        Command::Measure(_) | Command::KeepArm(_) => 60,
+        Command::Measure(_) | Command::KeepArm(_) | Command::DropEvidence { .. } => 60,
         Command::Seal(_) => 600,
         // Inside a window nothing may hold it up.
         Command::OpenWindow | Command::StartDrain { .. } | Command::CloseWindow => 1,
@@ -48,6 +48,7 @@ pub(super) fn is_finished_first(command: &Command) -> bool {
         Command::Journal(_)
             | Command::SetToggle { .. }
             | Command::KeepArm(_)
+            | Command::DropEvidence { .. }
             | Command::Seal(_)
             | Command::DropArm { .. }
     )

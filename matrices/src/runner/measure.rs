@@ -235,6 +235,7 @@ impl Runner {
             self.climb.take(arm.clone());
         }
         self.rejoin = arm.notes.iter().any(|note| note.starts_with("membership?"));
+        run.chunk = self.chunk_of(&arm, &run.status);
         self.arm = Some(run);
         Some(arm)
     }
@@ -245,6 +246,7 @@ impl Runner {
     }
 
     fn record_arm(&mut self, files: BTreeMap<String, Stored>) {
+        let chunk = self.chunk_record(&files);
         let Some(run) = &self.arm else { return };
         let place = run.order.place.clone();
         let state = if run.reasons.is_empty() { ArmEnd::Ok } else { ArmEnd::Invalid };
@@ -257,10 +259,14 @@ impl Runner {
             reasons: run.reasons.clone(),
             restarted: run.restarted,
             throttled,
+            chunk: run.chunk.clone(),
         };
         self.steps.push_front(Step::Count(Box::new(counted)));
         let end = Record::ArmEnd { arm: place.clone(), state, reasons: run.reasons.clone(), files };
         self.steps.push_front(Step::Say(Box::new(end)));
+        if let Some(chunk) = chunk {
+            self.steps.push_front(Step::Say(Box::new(chunk)));
+        }
         for note in run.notes.iter().rev() {
             let (code, text) = note.split_once(": ").unwrap_or((note.as_str(), ""));
             let (code, text, severity) = (code.to_owned(), text.to_owned(), "info".to_owned());
@@ -285,6 +291,9 @@ impl Runner {
     pub(super) fn count(&mut self, counted: &Counted) -> Move {
         self.ended += 1;
         self.drifted.retain(|factor| self.held.contains_key(factor));
+        if self.count_chunk(counted) {
+            return Move::Next;
+        }
         if !counted.reasons.is_empty() {
             self.count_invalid(counted);
         } else if let Some(why) = &counted.throttled {

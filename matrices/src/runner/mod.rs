@@ -12,7 +12,9 @@ mod limits;
 mod measure;
 mod progress;
 mod queue;
+mod renew;
 mod settle;
+mod soaking;
 mod start;
 mod steps;
 mod toggle;
@@ -20,7 +22,7 @@ mod validity;
 mod window;
 
 pub use left::Left;
-pub use progress::{NEXT, Progress, State};
+pub use progress::{NEXT, Progress, SoakProgress, State};
 pub(crate) use start::word;
 
 use crate::arm::Place;
@@ -32,6 +34,7 @@ use engine::{Again, Open};
 use io::{Ending, Exit, Input, Output, Status};
 use queue::Queue;
 use serde::{Deserialize, Serialize};
+use soaking::Soaking;
 use std::collections::{BTreeMap, VecDeque};
 use steps::{ArmRun, Step};
 use wireproof_protocols::Timestamp;
@@ -182,6 +185,8 @@ pub struct Runner {
     keep_off: bool,
     later: Vec<Record>,
     climb: Climb,
+    /// The soak, if the run is one.
+    soaking: Option<Soaking>,
     exit: Option<Exit>,
 }
 

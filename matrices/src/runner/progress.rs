@@ -56,6 +56,21 @@ impl State {
     }
 }
 
+/// Where a soak stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SoakProgress {
+    /// Chunks so far.
+    pub chunks: u64,
+    /// Of them, invalid.
+    pub invalid: u64,
+    /// Trials that count.
+    pub trials: u64,
+    /// Trials that are needed.
+    pub needed: u64,
+    /// Upper bound of the rate so far, parts per billion.
+    pub upper_ppb: u64,
+}
+
 /// Where a run stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Progress {
@@ -79,6 +94,8 @@ pub struct Progress {
     pub next: Vec<(u32, String)>,
     /// True once it is on its way out.
     pub leaving: bool,
+    /// Where the soak stands, if the run is one.
+    pub soak: Option<SoakProgress>,
 }
 
 /// Arms that are told ahead.
@@ -99,10 +116,11 @@ impl Runner {
                 .unwrap_or_default(),
             place,
             state_left_ns: self.state_left(now),
-            run_left_ns: self.run_left(now, u64::from(left)),
+            run_left_ns: self.run_left(now, self.chunks_left().unwrap_or(u64::from(left))),
             invalid: self.invalid.values().sum(),
             next: self.next_arms(),
             leaving: self.leaving.is_some(),
+            soak: self.soak_progress(),
         }
     }
 

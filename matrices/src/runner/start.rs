@@ -6,6 +6,7 @@ use super::io::{Answer, Command, Failure, Outcome, Preflight, Status};
 use super::limits::limit_ns;
 use super::queue::Queue;
 use super::settle::Warmup;
+use super::soaking::Soaking;
 use super::steps::{ArmRun, Move, Step, intent, outcome};
 use super::toggle::Turn;
 use super::{Left, Runner, Start, State};
@@ -20,6 +21,7 @@ type Answered = Option<Result<Answer, Failure>>;
 impl Runner {
     pub(super) fn with(start: Start, queue: Queue, now: Timestamp) -> Self {
         let Start { plan, schedule, first, bundle } = start;
+        let soaking = Soaking::begin(&first);
         let steps = first_steps(first, &plan.toggle);
         let invalid = schedule.treatments.iter().map(|treatment| (treatment.name.clone(), 0)).collect();
         let arms = u32::try_from(queue.left()).unwrap_or(u32::MAX);
@@ -64,6 +66,7 @@ impl Runner {
             keep_off: false,
             later: Vec::new(),
             climb: Climb::default(),
+            soaking,
             exit: None,
         }
     }
@@ -71,6 +74,7 @@ impl Runner {
     /// Goes on from what a cut run left: the first values that were read are the originals, and their factors count as
     /// touched.
     pub(super) fn take_over(&mut self, left: Left) {
+        self.take_over_soak(&left);
         self.expected = left.device;
         self.restarts = left.restarts;
         left.invalid.into_iter().for_each(|(name, n)| *self.invalid.entry(name).or_default() += n);
@@ -131,7 +135,9 @@ impl Runner {
             )),
             None => refused.push("the stall control could not be run".to_owned()),
         }
-        refused.extend(self.space_missing(found.free_bytes, u64::from(self.arms)));
+        // A soak drops what it keeps no longer: a few chunks lie there at once.
+        let arms = if self.soaking.is_some() { 1 } else { u64::from(self.arms) };
+        refused.extend(self.space_missing(found.free_bytes, arms));
         refused.extend(self.kept_too_short(found.retention_ns));
         refused
     }
@@ -195,7 +201,9 @@ impl Runner {
     /// A cut run goes on only against the same build and boot.
     fn other_device(&self, id: &DeviceId) -> Option<String> {
         let known = *self.expected.boot_id != *"" || !self.expected.build.is_empty();
-        (known && self.expected != *id).then(|| {
+        // A soak counts restarts of its device itself.
+        let same = *id == self.expected || (self.soaking.is_some() && id.build == self.expected.build);
+        (known && !same).then(|| {
             let (was, is) = (&self.expected, id);
             format!(
                 "the device was build {} boot {} and is build {} boot {}",
@@ -289,7 +297,8 @@ impl Runner {
     /// Begins the next arm, or ends the run.
     pub(super) fn next_arm(&mut self) -> Move {
         self.arm = None;
-        if self.queue.left() == 0 || self.has_climbed_enough() {
+        let soaked = self.soaking.as_ref().is_some_and(Soaking::is_over);
+        if self.queue.left() == 0 || soaked || self.has_climbed_enough() {
             self.complete();
             return Move::Next;
         }
@@ -389,6 +398,9 @@ impl Runner {
                     self.stop(Outcome::Invalid, mismatch.clone());
                 }
                 if mismatches.is_empty() && restarted {
+                    if let Some(arm) = &mut self.arm {
+                        arm.status[0] = Some((*status).clone());
+                    }
                     return self.restarted_in_arm(&format!("its boot is {}", status.boot));
                 }
                 self.meet(&status);
@@ -431,6 +443,7 @@ fn new_arm(order: super::io::ArmOrder, now: Timestamp) -> ArmRun {
         reasons: Vec::new(),
         notes: Vec::new(),
         restarted: false,
+        chunk: None,
     }
 }
 

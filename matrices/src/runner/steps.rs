@@ -8,6 +8,7 @@ use super::{Runner, State};
 use crate::arm::{Measured, Place};
 use crate::journal::{Record, Step as Named};
 use crate::plan::{Role, Toggle};
+use crate::soak::Chunk;
 use std::collections::BTreeMap;
 use wireproof_protocols::Timestamp;
 
@@ -32,6 +33,8 @@ pub(super) enum Step {
     NextArm,
     Space,
     Lease,
+    /// Sets a factor to the level that it stands at, so that its lease does not run out.
+    Renew(String),
     Rejoin,
     /// Status before the arm's factors are set: the same device, build and boot.
     BlockStatus,
@@ -53,6 +56,8 @@ pub(super) enum Step {
     Conclude,
     /// Counts an arm that is in the journal.
     Count(Box<Counted>),
+    /// Drops the evidence of chunks down to its totals.
+    DropEvidence(Vec<Place>),
     Restore {
         toggling: Toggling,
         quiet: bool,
@@ -70,6 +75,8 @@ pub(super) struct Counted {
     pub reasons: Vec<String>,
     pub restarted: bool,
     pub throttled: Option<String>,
+    /// What it amounts to in a soak.
+    pub chunk: Option<Chunk>,
 }
 
 /// An arm that is going.
@@ -90,6 +97,8 @@ pub(super) struct ArmRun {
     pub reasons: Vec<String>,
     pub notes: Vec<String>,
     pub restarted: bool,
+    /// What it amounts to in a soak, once it was judged.
+    pub chunk: Option<Chunk>,
 }
 
 /// What comes after a step was asked to go on.
@@ -161,12 +170,9 @@ impl Runner {
     pub(super) fn arm_steps(&self, order: &ArmOrder, first_of_block: bool) -> Vec<Step> {
         let place = Some(&order.place);
         let treatment = self.schedule.name(order.place.treatment).to_owned();
-        let mut steps = vec![
-            Step::Enter(State::Set),
-            Step::Space,
-            Step::Lease,
-            Step::Say(Box::new(Record::ArmStart { arm: order.place.clone(), treatment })),
-        ];
+        let mut steps = vec![Step::Enter(State::Set), Step::Space, Step::Lease];
+        steps.extend(self.renewing());
+        steps.extend([Step::Say(Box::new(Record::ArmStart { arm: order.place.clone(), treatment }))]);
         if self.rejoin {
             steps.push(Step::Rejoin);
         }
@@ -229,6 +235,7 @@ impl Runner {
             Step::NextArm => self.next_arm(),
             Step::Space => self.space(answer),
             Step::Lease => self.lease(answer),
+            Step::Renew(factor) => self.renew(factor, answer),
             Step::Rejoin => self.rejoin(answer),
             Step::BlockStatus => self.block_status(answer),
             Step::ArmStatus(side) => self.arm_status(side, answer),
@@ -246,6 +253,7 @@ impl Runner {
             Step::Drop => self.drop_arm(answer),
             Step::Conclude => self.conclude(answer),
             Step::Count(counted) => self.count(&counted),
+            Step::DropEvidence(places) => self.drop_evidence(places, answer),
             Step::Restore { toggling, quiet } => self.restore(toggling, quiet, answer),
             Step::Flush => self.flush(),
             Step::Seal => self.seal(answer),

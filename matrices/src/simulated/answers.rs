@@ -71,6 +71,11 @@ impl Bench {
                 self.order = None;
                 Ok(Answer::Done)
             }
+            Command::DropEvidence { places } => {
+                self.arms.retain(|arm| !places.contains(&arm.place));
+                self.dropped.extend(places);
+                Ok(Answer::Done)
+            }
             Command::Rejoin => Ok(Answer::Done),
             Command::Abort { .. } | Command::Exit(_) => return None,
         })

@@ -12,7 +12,7 @@ mod noise;
 pub use drive::{Driven, drive};
 pub use faults::{Fault, Planted};
 
-use crate::arm::{Arm, ArmDrain, Span};
+use crate::arm::{Arm, ArmDrain, Place, Span};
 use crate::journal::{DeviceId, Record};
 use crate::plan::Plan;
 use crate::runner::io::{Answer, ArmOrder, Command, Failure, Input, Output, Ticket};
@@ -40,6 +40,8 @@ pub struct Bench {
     pub journal: Vec<Record>,
     /// Arms whose files were written.
     pub arms: Vec<Arm>,
+    /// Arms whose evidence was dropped down to its totals.
+    pub dropped: Vec<Place>,
     /// Commands in the order they were handed out, with their times.
     pub trace: Vec<(Timestamp, Command)>,
     /// Attempts at arms that were begun.
@@ -90,6 +92,7 @@ impl Bench {
             levels,
             journal: Vec::new(),
             arms: Vec::new(),
+            dropped: Vec::new(),
             trace: Vec::new(),
             started: 0,
             sets: BTreeMap::new(),

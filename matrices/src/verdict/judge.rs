@@ -115,6 +115,7 @@ pub fn judge(plan: &Plan, arms: &[Arm], circumstances: &Circumstances) -> Verdic
         findings: Vec::new(),
         cpu: Vec::new(),
         limits: Vec::new(),
+        soak: None,
         gates: judged.into_iter().map(|one| one.result).collect(),
     };
     verdict.reasons = say::reasons(&verdict, circumstances, invalid, stopped);

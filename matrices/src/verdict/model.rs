@@ -2,6 +2,7 @@
 //!
 //! It never decides anything; what decides is `judge` and the gates.
 
+use super::SoakRow;
 use crate::ladder::Envelope;
 use crate::number::Number;
 use crate::plan::{Class, Kind};
@@ -160,6 +161,9 @@ pub struct Verdict {
     pub cpu: Vec<String>,
     /// What the run does not show.
     pub limits: Vec<String>,
+    /// What a soak showed; only of one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub soak: Option<SoakRow>,
 }
 
 impl Verdict {

@@ -57,6 +57,7 @@ pub(crate) fn start(plan: &Plan) -> Start {
         base_url: plan.target.base_url.clone(),
         pre_registered: true,
         tool: "wireproof 0.1.0".to_owned(),
+        soak: None,
     };
     Start {
         plan: plan.clone(),

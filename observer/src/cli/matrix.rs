@@ -10,6 +10,7 @@ mod judge;
 mod load;
 mod order;
 mod run;
+mod soak;
 mod spread;
 mod view;
 

@@ -257,15 +257,17 @@ impl Conductor {
             Command::CloseWindow => self.close_window(),
             Command::Measure(order) => self.measure(&order),
             Command::KeepArm(arm) => {
-                let Some(going) = self.arm.take() else {
-                    return Err(Failure::Refused("no arm is going".to_owned()));
-                };
+                // One that ended early was given up before: what is said of it is all there is.
+                let going = self.arm.take();
                 self.late_frames += arm.measured.misses;
                 self.missing += arm.measured.episodes.iter().map(|episode| episode.missing).sum::<u64>();
-                going.trim_drains(&self.parts.plan).map_err(|error| Failure::Disk(error.to_string()))?;
-                let kept = self.parts.evidence.keep_arm(&arm, &going);
+                if let Some(going) = &going {
+                    going.trim_drains(&self.parts.plan).map_err(|error| Failure::Disk(error.to_string()))?;
+                }
+                let kept = self.parts.evidence.keep_arm(&arm, going.as_ref());
                 kept.map(Answer::Kept).map_err(|error| Failure::Disk(error.to_string()))
             }
+            Command::DropEvidence { places } => done(self.parts.evidence.drop_arms(&places)),
             Command::DropArm { .. } => {
                 self.control.cut_drains();
                 self.starting = None;
@@ -279,7 +281,7 @@ impl Conductor {
                 if let Some(Err(_)) = self.wire.take().map(Wire::stop) {}
                 done(self.parts.evidence.seal(&ending))
             }
-            // The lock of the bench is held; the sockets of each arm join anew.
+            // The lock of the bench is held, leases of factors are renewed by setting them; the sockets of each arm join anew.
             _ => Ok(Answer::Done),
         }
     }

@@ -84,7 +84,8 @@ impl Device {
     /// It does not answer, or refuses.
     pub async fn set(&self, factor: &str, level: &str, limit: Duration) -> Result<(), Failure> {
         let toggle = self.toggle(factor)?;
-        self.act(&toggle.set, Some(level), limit).await.map(drop)
+        let put = Put { level: Some(level), lease_ns: toggle.lease_ns };
+        self.act(&toggle.set, put, limit).await.map(drop)
     }
 
     /// Reads what a factor stands at, by its verify path.
@@ -93,7 +94,7 @@ impl Device {
     /// It does not answer, or there is nothing where the pointer points.
     pub async fn level(&self, factor: &str, limit: Duration) -> Result<(Option<String>, Word), Failure> {
         let check = &self.toggle(factor)?.verify;
-        let said = self.act(&check.read, None, limit).await?;
+        let said = self.act(&check.read, Put::default(), limit).await?;
         let value = value(&said, check)?;
         let level = check.equals.iter().find(|(_, expected)| shows(&value, expected, &check.pointer));
         Ok((level.map(|(level, _)| level.clone()), value))
@@ -144,8 +145,8 @@ impl Device {
     }
 
     /// Does an action and returns what came back.
-    async fn act(&self, action: &Action, level: Option<&str>, limit: Duration) -> Result<Vec<u8>, Failure> {
-        let fill = |text: &str| filled(text, action, level);
+    async fn act(&self, action: &Action, put: Put<'_>, limit: Duration) -> Result<Vec<u8>, Failure> {
+        let fill = |text: &str| filled(text, action, put);
         if let Some(method) = &action.http {
             let path = fill(action.path.as_deref().unwrap_or("/"));
             let url = self.url(&path);
@@ -200,9 +201,21 @@ fn json(body: &[u8], path: &str) -> Result<Value, Failure> {
         .map_err(|e| Failure::Refused(format!("{path} did not answer with JSON: {e}")))
 }
 
-/// A text of an action with the level in its place.
-fn filled(text: &str, action: &Action, level: Option<&str>) -> String {
-    let Some(level) = level else { return text.to_owned() };
+/// What is put into the texts of an action.
+#[derive(Clone, Copy, Debug, Default)]
+struct Put<'a> {
+    level: Option<&'a str>,
+    lease_ns: Option<u64>,
+}
+
+/// A text of an action with level and lease in their places.
+fn filled(text: &str, action: &Action, put: Put<'_>) -> String {
+    let Put { level, lease_ns } = put;
+    let text = match lease_ns {
+        Some(ns) => text.replace("{lease_ms}", &(ns / 1_000_000).to_string()),
+        None => text.to_owned(),
+    };
+    let Some(level) = level else { return text };
     let word = action.words.get(level).map_or(level, String::as_str);
     text.replace("{level}", word)
 }
@@ -274,9 +287,15 @@ mod tests {
     #[test]
     fn a_level_is_put_in_as_its_word() {
         let action = action(&[("on", "1")]);
-        assert_eq!(filled("?enabled={level}", &action, Some("on")), "?enabled=1");
-        assert_eq!(filled("?enabled={level}", &action, Some("off")), "?enabled=off");
-        assert_eq!(filled("{level}", &action, None), "{level}");
+        let level = |level| Put { level: Some(level), lease_ns: None };
+        assert_eq!(filled("?enabled={level}", &action, level("on")), "?enabled=1");
+        assert_eq!(filled("?enabled={level}", &action, level("off")), "?enabled=off");
+        assert_eq!(filled("{level}", &action, Put::default()), "{level}");
+        let leased = Put { lease_ns: Some(600_000_000_000), ..level("on") };
+        assert_eq!(
+            filled("?enabled={level}&lease_ms={lease_ms}", &action, leased),
+            "?enabled=1&lease_ms=600000"
+        );
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::env::env_json;
 use super::going::{Going, RING};
 use super::judging::{self, Closing};
 use super::restoring::restored_later;
+use super::soaking::TOTALS;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
@@ -14,7 +15,7 @@ use std::path::{Path, PathBuf};
 use wireproof_matrices::arm::{Arm, Place};
 use wireproof_matrices::journal::{Record, Stored};
 use wireproof_matrices::runner::Schedule;
-use wireproof_matrices::runner::io::Ending;
+use wireproof_matrices::runner::io::{Ending, Outcome};
 
 /// Octets of the files that a seal writes, and what each arm adds to them, generously.
 const SEAL: u64 = 1 << 20;
@@ -99,17 +100,24 @@ impl Evidence {
         Ok(folder)
     }
 
-    /// Takes the files of an arm over and adds its tables: path in the bundle to what lies there.
+    /// Takes the files of an arm over, if it came to a window, and adds its tables: path in the bundle to what lies there.
     ///
     /// # Errors
     /// The disk took no more.
-    pub fn keep_arm(&mut self, arm: &Arm, going: &Going) -> Result<BTreeMap<String, Stored>, BundleError> {
+    pub fn keep_arm(
+        &mut self,
+        arm: &Arm,
+        going: Option<&Going>,
+    ) -> Result<BTreeMap<String, Stored>, BundleError> {
         let treatment = self.schedule.name(arm.place.treatment).to_owned();
         let writer = self.writer()?;
-        let path = &going.folder;
-        let listed = list(path).map_err(|source| BundleError::Io { path: path.clone(), source })?;
-        for (name, from) in &listed {
-            writer.adopt_arm(&arm.place, &treatment, name, from)?;
+        if let Some(Going { folder: path, .. }) = going {
+            let listed = list(path).map_err(|source| BundleError::Io { path: path.clone(), source })?;
+            for (name, from) in &listed {
+                writer.adopt_arm(&arm.place, &treatment, name, from)?;
+            }
+            // Empty by now; a folder that stays is an orphan and nothing worse.
+            let _ = fs::remove_dir(path);
         }
         let (place, measured) = (&arm.place, &arm.measured);
         writer.put_arm(place, &treatment, "frames.csv", |out| write_frames(out, &measured.frames))?;
@@ -125,12 +133,23 @@ impl Evidence {
             serde_json::to_writer(&mut out, arm)?;
             out.write_all(b"\n")
         })?;
-        // Empty by now; a folder that stays is an orphan and nothing worse.
-        let _ = fs::remove_dir(path);
         Ok(writer.arm_files(&arm.place, &treatment))
     }
 
-    /// Analyses what is there, writes verdict and reports, and closes the bundle.
+    /// Deletes the evidence of arms down to the totals of their streams; the journal says first which files go.
+    ///
+    /// # Errors
+    /// The disk.
+    pub fn drop_arms(&mut self, places: &[Place]) -> Result<(), BundleError> {
+        for place in places {
+            let treatment = self.schedule.name(place.treatment).to_owned();
+            self.writer()?.drop_arm(wall_ns(), place, &treatment, &[TOTALS])?;
+        }
+        Ok(())
+    }
+
+    /// Analyses what is there, writes verdict and reports, and closes the bundle. That of a soak which is not over stays
+    /// open, so that it can go on.
     ///
     /// # Errors
     /// The disk took no more, or what is there cannot be read back.
@@ -142,6 +161,10 @@ impl Evidence {
         let judged = judging::judge_bundle(&self.dir, &judging::How::default())?;
         for (name, octets) in judging::files(&judged)? {
             writer.put(wall_ns(), name, &octets)?;
+        }
+        let unfinished = judged.verdict.soak.as_ref().is_some_and(|soak| soak.ended.is_none());
+        if unfinished && ending.outcome == Outcome::Partial {
+            return Ok(());
         }
         writer.seal(wall_ns(), &judged.verdict.verdict.word().to_lowercase())?;
         Ok(())

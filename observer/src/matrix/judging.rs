@@ -7,6 +7,7 @@ use super::env::tool;
 use super::going::{NOTED, TAPE};
 use super::measured::Noted;
 use super::schedule::schedule;
+use super::soaking::{run_by, told};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::io;
@@ -20,7 +21,7 @@ use wireproof_matrices::levels::Layout;
 use wireproof_matrices::plan::{Margin, Plan};
 use wireproof_matrices::resume::Progress;
 use wireproof_matrices::runner::io::{Ending, Outcome};
-use wireproof_matrices::verdict::{Circumstances, Verdict, judge, what_if};
+use wireproof_matrices::verdict::{Circumstances, Verdict, judge, judge_soak, what_if};
 use wireproof_reports::matrix::{CauseRow, InconclusiveIs, Report};
 use wireproof_reports::{Format, RenderError, Style};
 
@@ -109,15 +110,22 @@ pub fn judge_bundle(dir: &Path, how: &How) -> Result<Judged, BundleError> {
 pub fn judge_opened(bundle: &Bundle, how: &How) -> Result<Judged, BundleError> {
     let frozen = bundle.plan()?;
     let refused = |why: String| BundleError::Refused { path: "--what-if".to_owned(), why };
-    let (plan, changed) = what_if(&frozen, &how.what_if).map_err(refused)?;
+    let told = told(bundle)?;
+    if told.is_some() && !how.what_if.is_empty() {
+        return Err(refused("a soak has no margin to try: begin one with another rate".to_owned()));
+    }
+    let (plan, changed) = what_if(&run_by(bundle)?, &how.what_if).map_err(refused)?;
     let arms = match &how.arms {
         Some(arms) => arms.clone(),
         None => arms(bundle)?,
     };
-    let drops_vs_drains = of_arms(&frozen, &arms).and_then(|laid| serde_json::to_value(laid).ok());
+    let drops_vs_drains = of_arms(&plan, &arms).and_then(|laid| serde_json::to_value(laid).ok());
     let known = circumstances(bundle, &frozen)?;
     let circumstances = Circumstances { what_if: changed, drops_vs_drains, ..known };
-    let (verdict, envelope) = decided(&plan, &arms, &circumstances);
+    let (verdict, envelope) = match &told {
+        Some(told) => (judge_soak(&plan, &arms, told, &circumstances), None),
+        None => decided(&plan, &arms, &circumstances),
+    };
     let environment = match bundle.files().contains_key("env.json") {
         true => serde_json::from_slice(&bundle.read("env.json")?).ok(),
         false => None,
@@ -166,7 +174,7 @@ pub fn arms(bundle: &Bundle) -> Result<Vec<Arm>, BundleError> {
 
 /// What a verdict needs to know besides plan and arms, all from the bundle.
 fn circumstances(bundle: &Bundle, plan: &Plan) -> Result<Circumstances, BundleError> {
-    let progress = Progress::of(&schedule(plan), bundle.journal())?;
+    let progress = Progress::of(&schedule(&run_by(bundle)?), bundle.journal())?;
     let pre_registered = bundle.journal().iter().find_map(|entry| match &entry.record {
         Record::Plan { pre_registered, .. } => Some(*pre_registered),
         _ => None,

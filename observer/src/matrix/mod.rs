@@ -23,5 +23,6 @@ pub mod running;
 pub mod schedule;
 pub mod sham;
 pub mod signals;
+pub mod soaking;
 pub mod verifying;
 pub mod wire;

@@ -9,6 +9,7 @@ use super::evidence::Evidence;
 use super::restoring::{Restored, restore};
 use super::schedule::{order_json, schedule};
 use super::signals::Caught;
+use super::soaking::run_by;
 use super::wire::{self, NoWire};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,6 +20,22 @@ use wireproof_matrices::plan::Plan;
 use wireproof_matrices::resume::ResumeError;
 use wireproof_matrices::runner::io::{Exit, Failure};
 use wireproof_matrices::runner::{Left, Runner, Start};
+use wireproof_matrices::soak::{NoSoak, Rule, course};
+
+/// What a new run is made from.
+#[derive(Clone, Copy, Debug)]
+pub struct New<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
+    /// The plan as it was given.
+    pub text: &'a [u8],
+    /// True when the hash was given beforehand.
+    pub pre_registered: bool,
+    /// What a soak is to show; `None` of a matrix.
+    pub soak: Option<&'a Rule>,
+    /// Interface whose datagrams are tapped beside the sockets.
+    pub tap: Option<&'a str>,
+}
 
 /// A run that has a bundle and did not begin.
 pub struct Ready {
@@ -43,6 +60,9 @@ pub enum NoRun {
     /// The device does not answer.
     #[error("the device cannot be asked who it is: {0}")]
     Silent(Failure),
+    /// The plan cannot be soaked.
+    #[error(transparent)]
+    Soak(#[from] NoSoak),
     /// Threads, sockets or signals.
     #[error("the run cannot be started: {0}")]
     System(#[from] io::Error),
@@ -63,29 +83,31 @@ pub struct Ended {
 ///
 /// # Errors
 /// [`NoRun`]; nothing was sent then.
-pub fn prepare(
-    plan: &Plan,
-    text: &[u8],
-    pre_registered: bool,
-    evidence: &Path,
-    tap: Option<&str>,
-) -> Result<Ready, NoRun> {
-    may_tap(plan, tap)?;
-    let plan = Arc::new(plan.clone());
+pub fn prepare(new: &New<'_>, evidence: &Path) -> Result<Ready, NoRun> {
+    let New { plan: frozen, text, pre_registered, soak, tap } = *new;
+    may_tap(frozen, tap)?;
+    let plan = match soak {
+        Some(rule) => course(frozen, rule)?,
+        None => frozen.clone(),
+    };
+    let plan = Arc::new(plan);
     let device = Device::of(Arc::clone(&plan))?;
     let caught = Caught::start()?;
-    let schedule = schedule(&plan);
-    let arms = schedule.places().len() as u64;
+    let arms = match soak {
+        Some(Rule { disk, .. }) => u64::from(disk.clean.saturating_add(disk.invalid).saturating_add(2)),
+        None => schedule(&plan).places().len() as u64,
+    };
     let writer = Writer::create(
         evidence,
         &NewBundle {
             at_ns: wall_ns(),
-            plan: &plan,
+            plan: frozen,
             plan_toml: text,
             order: &order_json(&plan),
             pre_registered,
             tool: &tool(),
             estimate: estimate(&plan, arms, tap.is_some()),
+            soak,
         },
     )?;
     let start = start(&plan, &writer)?;
@@ -105,7 +127,7 @@ fn may_tap(plan: &Plan, tap: Option<&str>) -> Result<(), NoRun> {
 /// # Errors
 /// [`NoRun`]; nothing was changed then.
 pub fn take_up(dir: &Path, tap: Option<&str>) -> Result<Ready, NoRun> {
-    let plan = Arc::new(super::bundle::Bundle::open(dir)?.plan()?);
+    let plan = Arc::new(run_by(&super::bundle::Bundle::open(dir)?)?);
     may_tap(&plan, tap)?;
     let device = Device::of(Arc::clone(&plan))?;
     let caught = Caught::start()?;

@@ -3,11 +3,12 @@
 
 use super::bundle::{ArmFiles, Bundle, BundleError, MASKED, Masked, ORDER, PLAN, Seal};
 use super::causes::CAUSES;
-use super::going::{RING, beside, without_wire_from, worked_from};
+use super::going::{NOTED, RING, beside, without_wire_from, worked_from};
 use super::hlog::{self, HLOG};
 use super::judging::{CLOSING, How, files, judge_opened};
 use super::measured::Worked;
 use super::schedule::order_json;
+use super::soaking::run_by;
 use std::path::Path;
 use wireproof_matrices::arm::{Arm, Measured};
 use wireproof_matrices::plan::{Lock, Plan};
@@ -51,8 +52,10 @@ pub fn verify(dir: &Path) -> Result<Verified, BundleError> {
     }
     let plan = bundle.plan()?;
     verified.plan_text(&bundle, &plan)?;
-    verified.order(&bundle, &plan)?;
-    let arms = verified.arms(&bundle, &plan, masked.is_some())?;
+    let run_by = run_by(&bundle)?;
+    verified.order(&bundle, &run_by)?;
+    let arms = verified.arms(&bundle, &run_by, masked.is_some())?;
+    verified.soak(&bundle, &run_by, &arms)?;
     verified.reports(&bundle, arms)?;
     Ok(verified)
 }
@@ -104,6 +107,10 @@ impl Verified {
     fn arm(&mut self, bundle: &Bundle, plan: &Plan, files: &ArmFiles, arm: Arm) -> Arm {
         let folder = files.files.values().next().and_then(|path| Path::new(path).parent());
         let Some(folder) = folder else { return arm };
+        // An arm that ended before its window has nothing that it could be measured from, and says so.
+        if arm.measured == Measured::default() && !files.files.contains_key(NOTED) {
+            return arm;
+        }
         match worked_from(plan, &bundle.dir().join(folder)) {
             Ok(again) => {
                 self.beside(bundle, plan, files, &again);

@@ -51,6 +51,7 @@ pub fn create(evidence: &Path) -> Writer {
         pre_registered: true,
         tool: "wireproof 0.1.0",
         estimate: 0,
+        soak: None,
     };
     Writer::create(evidence, &new).unwrap()
 }

@@ -23,6 +23,7 @@ pub(super) fn write(report: &Report<'_>, style: Style, out: &mut dyn Write) -> i
     writeln!(out)?;
     facts(v, style.width, out)?;
     ladder(report, style, out)?;
+    soak(v, style, out)?;
     gates(v, Class::Gate, style, out)?;
     gates(v, Class::Diagnostic, style, out)?;
     listed("FINDINGS", &findings(v), style.width, out)?;
@@ -53,8 +54,11 @@ fn color(outcome: Outcome) -> &'static str {
 fn facts(v: &Verdict, width: usize, out: &mut dyn Write) -> io::Result<()> {
     let mut say = |label: &str, text: &str| line(out, width, label, text);
     say("plan", &format!("{}, hash {}", v.name, v.plan_sha256))?;
-    let planned = format!("{} complete of {} planned", v.blocks_complete, v.blocks_planned);
-    say("blocks", &format!("{planned}; {}", parts::counted(v)))?;
+    let (label, planned) = parts::blocks(v);
+    match v.soak {
+        Some(_) => say(label, &planned)?,
+        None => say(label, &format!("{planned}; {}", parts::counted(v)))?,
+    }
     if v.exploratory {
         say("tried", &format!("{} ({EXPLORATORY})", v.what_if.join(", ")))?;
     }
@@ -72,6 +76,13 @@ fn facts(v: &Verdict, width: usize, out: &mut dyn Write) -> io::Result<()> {
     };
     say("lost", &format!("{}{of}{other}", count(lost.lost)))?;
     v.cpu.iter().try_for_each(|text| say("cpu", text))
+}
+
+/// What a soak was to show, and how far it got.
+fn soak(v: &Verdict, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    let Some(row) = &v.soak else { return Ok(()) };
+    writeln!(out, "\nSOAK")?;
+    parts::soak_facts(row).iter().try_for_each(|(name, value)| line(out, style.width, name, value))
 }
 
 /// One line a step, then what it showed.

@@ -347,6 +347,7 @@ pub(super) fn pass() -> Verdict {
         limits: vec![
             "lost: 0 of 43,200 does not exclude a rate of 1 in 14,421 (95 %, one-sided).".to_owned(),
         ],
+        soak: None,
     }
 }
 
@@ -408,6 +409,7 @@ pub(super) fn fail() -> Verdict {
         },
         drops_vs_drains: Some(drops_vs_drains()),
         limits: Vec::new(),
+        soak: None,
         ..pass()
     }
 }

@@ -59,6 +59,7 @@ pub(super) fn strata() -> Verdict {
         blocks_complete: 6,
         arms,
         limits: Vec::new(),
+        soak: None,
         ..pass()
     }
 }
@@ -123,6 +124,7 @@ pub(super) fn ladder() -> Verdict {
         cpu: Vec::new(),
         findings: Vec::new(),
         limits: Vec::new(),
+        soak: None,
         ..pass()
     };
     Verdict { envelope: envelope(&verdict), ..verdict }

@@ -2,9 +2,14 @@
 
 use super::super::{Action, Factor, Plan, Role, Toggle};
 use super::Remarks;
+use crate::units::duration_text;
 
 /// Stands for the level in an action.
 const LEVEL: &str = "{level}";
+/// Stands for the length of a lease in ms.
+const LEASE: &str = "{lease_ms}";
+/// One second, ns.
+const SECOND: u64 = 1_000_000_000;
 
 pub(super) fn check(plan: &Plan, remarks: &mut Remarks) {
     if plan.stream.is_empty() {
@@ -19,6 +24,7 @@ pub(super) fn check(plan: &Plan, remarks: &mut Remarks) {
     }
     for toggle in &plan.toggle {
         let table = format!("toggle {}", toggle.factor);
+        lease(plan, toggle, &table, remarks);
         match plan.factor.iter().find(|factor| factor.name == toggle.factor) {
             None => remarks.error(
                 "toggle-without-factor",
@@ -112,10 +118,50 @@ fn sets(toggle: &Toggle, factor: &Factor, table: &str, remarks: &mut Remarks) {
     }
 }
 
+/// A lease is renewed before each arm, and nowhere else: it has to outlast an arm, and a warm-up that is extended.
+fn lease(plan: &Plan, toggle: &Toggle, table: &str, remarks: &mut Remarks) {
+    let Some(lease_ns) = toggle.lease_ns else {
+        if names(&toggle.set, LEASE) {
+            let text = format!("writes {LEASE} and has no lease: add lease = \"10min\"");
+            remarks.error("lease-missing", table, text);
+        }
+        return;
+    };
+    if !names(&toggle.set, LEASE) {
+        let text =
+            format!("has a lease that the device is not told: write {LEASE} into its path, body or argv");
+        remarks.error("lease-unused", table, text);
+    }
+    let needed = lease_needed_ns(plan);
+    if lease_ns < needed {
+        let text = format!(
+            "lease {} can run out within an arm or a warm-up: make it {} or longer",
+            duration_text(lease_ns),
+            duration_text(needed)
+        );
+        remarks.error("lease-short", table, text);
+    }
+}
+
+/// Longest time between two renewals, whole seconds up, ns.
+fn lease_needed_ns(plan: &Plan) -> u64 {
+    let timing = &plan.timing;
+    let collects = plan.drain.as_ref().map_or(0, |drain| drain.timeout_ns.saturating_mul(2));
+    let verifies = plan.toggle.iter().map(|toggle| toggle.timeout_ns).fold(0, u64::saturating_add);
+    let arm = [timing.measure_ns, timing.guard_ns, collects, verifies];
+    let arm = arm.into_iter().fold(timing.arm_deadline_ns, u64::saturating_add);
+    let longest = arm.max(timing.warmup_ns.saturating_mul(2));
+    longest.div_ceil(SECOND).saturating_mul(SECOND)
+}
+
 /// Whether an action depends on the level.
 fn names_level(action: &Action) -> bool {
+    names(action, LEVEL)
+}
+
+fn names(action: &Action, what: &str) -> bool {
     let argv = action.argv.iter().flatten();
-    action.path.iter().chain(&action.body).chain(argv).any(|text| text.contains(LEVEL))
+    action.path.iter().chain(&action.body).chain(argv).any(|text| text.contains(what))
 }
 
 fn ladder(plan: &Plan, remarks: &mut Remarks) {

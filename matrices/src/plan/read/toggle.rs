@@ -17,7 +17,7 @@ pub(super) fn read(root: &Table<'_>, fps: u32) -> Result<Vec<Toggle>, PlanError>
 fn toggle(table: Table<'_>, fps: u32) -> Result<Toggle, PlanError> {
     let factor = table.need("factor", table.text("factor")?)?;
     let table = table.named(&factor);
-    table.only(&["factor", "set", "verify", "effect", "restore", "timeout", "retries"])?;
+    table.only(&["factor", "set", "verify", "effect", "restore", "timeout", "retries", "lease"])?;
     let set = table.needed_table("set")?;
     set.only(&ACTION)?;
     let verify = table.table("verify")?;
@@ -32,6 +32,7 @@ fn toggle(table: Table<'_>, fps: u32) -> Result<Toggle, PlanError> {
         restore: table.text("restore")?.unwrap_or_else(|| "original".to_owned()),
         timeout_ns: table.duration("timeout")?.unwrap_or(3 * SECOND),
         retries: table.small("retries", 0, 10)?.unwrap_or(1),
+        lease_ns: table.duration("lease")?,
     })
 }
 

@@ -24,6 +24,9 @@ pub(super) fn check(toggle: &Toggle) -> Checked {
         within(&table, "at_least_per_s", effect.at_least_per_s.into(), 1, 1_000_000)?;
         duration(&table, "effect", effect.within_ns, 1)?;
     }
+    if let Some(lease_ns) = toggle.lease_ns {
+        duration(&table, "lease", lease_ns, 1_000_000)?;
+    }
     within(&table, "retries", toggle.retries.into(), 0, 10)?;
     duration(&table, "timeout", toggle.timeout_ns, 1)
 }

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use wireproof_matrices::calibrate::{Alarms, alarms, calibrate, pooled};
 use wireproof_matrices::plan::{Plan, Role};
+use wireproof_matrices::soak::rule;
 use wireproof_reports::Style;
 use wireproof_reports::matrix::calibrate::CalibrationReport;
 
@@ -51,6 +52,10 @@ pub(super) fn run(args: &CalibrateArgs) -> Result<u8, Failure> {
             &what,
             "one run shows only once how often gates fail: give each bundle once",
         ));
+    }
+    if let Some(soak) = opened.iter().find(|bundle| rule(bundle.journal()).is_some()) {
+        let what = format!("{} is a soak", soak.dir().display());
+        return Err(Failure::usage(&what, "give bundles of runs that compare"));
     }
     let plan = first.plan()?;
     if !is_known_aa(&plan) {

@@ -6,27 +6,35 @@ use super::check::{predict, refuse_unrunnable};
 use super::dry;
 use super::judge::{Show, show};
 use super::load;
+use super::soak::{self, SoakArgs};
 use super::view::View;
 use crate::matrix::bundle::{Bundle, Seal, Writer};
 use crate::matrix::judging::{How, anonymized, judge_bundle};
 use crate::matrix::restoring::{self, NotRestored};
-use crate::matrix::running::{Ended, NoRun, Ready, prepare, take_up};
+use crate::matrix::running::{Ended, New, NoRun, Ready, prepare, take_up};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use wireproof_matrices::manifest::MANIFEST;
+use wireproof_matrices::plan::Plan;
 use wireproof_matrices::plan::check::{Severity, check};
 
 /// A run that could not put its device back, or did not begin.
 const INVALID: u8 = 4;
+/// A run that was stopped.
+const PARTIAL: u8 = 5;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   wireproof matrix run drain.toml
   wireproof matrix run drain.lock --expect 5f0c8e… --evidence /var/evidence
+  wireproof matrix run drain.lock --until-bound 1e-5
 
 Every step is in the journal before it is taken. The first Ctrl-C ends the arm, puts the device back and seals what is
-there (PARTIAL, 5); a second one skips all waiting; a third leaves at once and says how to put the device back.")]
+there (PARTIAL, 5); a second one skips all waiting; a third leaves at once and says how to put the device back.
+
+With --until-bound the plan is not compared but soaked: windows of its baseline, one after another, until the metric was
+shown to happen less often than the rate asked for. `matrix resume` goes on with one that was stopped.")]
 pub(in crate::cli) struct RunArgs {
     /// The plan, or its lock; - is standard input
     #[arg(value_name = "PLAN|LOCK")]
@@ -37,6 +45,8 @@ pub(in crate::cli) struct RunArgs {
     /// Walk through every step against a simulated device in simulated time: nothing is sent and nothing is written
     #[arg(long, conflicts_with_all = ["evidence", "anonymize", "tap"])]
     dry: bool,
+    #[command(flatten)]
+    soak: SoakArgs,
     /// Folder of the bundles [default: evidence.dir of the plan]
     #[arg(short = 'o', long, value_name = "DIR")]
     evidence: Option<PathBuf>,
@@ -59,7 +69,8 @@ Examples:
   wireproof matrix resume evidence/20261130T090000Z-drain-safety-5f0c1234
   wireproof matrix resume BUNDLE --format json
 
-The same plan, build and boot of the device are asked for. A block with an unfinished arm is repeated whole.")]
+The same plan, build and boot of the device are asked for. A block with an unfinished arm is repeated whole. A soak goes
+on with its next window, also when the device was restarted.")]
 pub(in crate::cli) struct ResumeArgs {
     /// The bundle
     bundle: PathBuf,
@@ -96,22 +107,42 @@ pub(super) fn run(args: &RunArgs) -> Result<u8, Failure> {
         );
         return Err(Failure::Said { code: INTEGRITY, text });
     }
-    let checked = check(&lock.plan, &predict);
-    for remark in checked.remarks.iter().filter(|remark| remark.severity != Severity::Error) {
-        say(&format!("{} {} ({}): {}", remark.severity.name(), remark.code, remark.table, remark.text));
-    }
-    refuse_unrunnable(&args.plan, &checked)?;
-    if args.dry {
-        return dry::run(&lock.plan, &lock.plan_sha256, &args.show);
+    let rule = args.soak.rule()?;
+    if let Some(rule) = &rule {
+        let course = soak::checked(&args.plan, &lock.plan, rule)?;
+        if args.dry {
+            return dry::soak(&lock.plan, &course, rule, &args.show);
+        }
+    } else {
+        check_matrix(&args.plan, &lock.plan)?;
+        if args.dry {
+            return dry::run(&lock.plan, &args.show);
+        }
     }
     let evidence = args.evidence.clone().unwrap_or_else(|| PathBuf::from(&lock.plan.evidence.dir));
-    let ready = prepare(&lock.plan, text.as_bytes(), args.expect.is_some(), &evidence, args.tap.as_deref())?;
+    let new = New {
+        plan: &lock.plan,
+        text: text.as_bytes(),
+        pre_registered: args.expect.is_some(),
+        soak: rule.as_ref(),
+        tap: args.tap.as_deref(),
+    };
+    let ready = prepare(&new, &evidence)?;
     let bundle = ready.bundle().to_owned();
     let code = conduct(ready, &args.show, args.quiet)?;
     if args.anonymize {
         copy_masked(&bundle)?;
     }
     Ok(code)
+}
+
+/// Says what is wrong with the plan of a matrix.
+fn check_matrix(file: &Path, plan: &Plan) -> Result<(), Failure> {
+    let checked = check(plan, &predict);
+    for remark in checked.remarks.iter().filter(|remark| remark.severity != Severity::Error) {
+        say(&format!("{} {} ({}): {}", remark.severity.name(), remark.code, remark.table, remark.text));
+    }
+    refuse_unrunnable(file, &checked)
 }
 
 /// Copies a bundle without addresses; what cannot be masked is left out and said.
@@ -186,6 +217,9 @@ fn finish(ended: &Ended, shown: &Show) -> Result<u8, Failure> {
     }
     let judged = judge_bundle(&ended.bundle, &How::default())?;
     show(&judged, shown)?;
+    if judged.verdict.soak.as_ref().is_some_and(|soak| soak.ended.is_none()) && exit.code == Some(PARTIAL) {
+        say(&format!("it goes on with: wireproof matrix resume {}", ended.bundle.display()));
+    }
     let code = judged.verdict.verdict.exit_code();
     Ok(exit.code.unwrap_or_else(|| shown.code(code)))
 }
@@ -207,6 +241,7 @@ impl From<NoRun> for Failure {
         match error {
             NoRun::Bundle(error) => error.into(),
             NoRun::Device(error) => Failure::Said { code: USAGE, text: error.to_string() },
+            NoRun::Soak(_) => Failure::Said { code: USAGE, text: error.to_string() },
             NoRun::Tap(_) | NoRun::Silent(_) | NoRun::System(_) => Failure::io_line(&error),
         }
     }

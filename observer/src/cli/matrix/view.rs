@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use wireproof_matrices::arm::Place;
 use wireproof_matrices::journal::{ArmEnd, Record};
 use wireproof_matrices::runner::{Progress, Schedule, State};
+use wireproof_matrices::soak::rate_text;
 use wireproof_reports::text::clean;
 
 /// Time between two pictures.
@@ -121,6 +122,15 @@ fn picture(seen: &Seen<'_>, columns: usize) -> Vec<String> {
 }
 
 fn bar(p: &Progress) -> String {
+    if let Some(soak) = &p.soak {
+        let full = (BAR as u64 * soak.trials.min(soak.needed) / soak.needed.max(1)) as usize;
+        return format!(
+            "[{}{}] {} windows are over",
+            "#".repeat(full),
+            "-".repeat(BAR - full),
+            p.arm.saturating_sub(1)
+        );
+    }
     let going = u32::from(p.place.is_some());
     let over = p.arm.saturating_sub(going).min(p.arms);
     let full = if p.arms == 0 { 0 } else { BAR * over as usize / p.arms as usize };
@@ -171,6 +181,7 @@ fn news(record: &Record, schedule: &Schedule) -> Option<String> {
 
 fn line(p: &Progress) -> String {
     let mut line = match &p.place {
+        Some(_) if p.soak.is_some() => format!("window {}  {}", p.arm, p.state.word()),
         Some(place) => {
             format!("arm {} of {}  block {} {}  {}", p.arm, p.arms, place.block, p.treatment, p.state.word())
         }
@@ -178,6 +189,14 @@ fn line(p: &Progress) -> String {
     };
     if let Some(left) = p.state_left_ns {
         line.push_str(&format!(" {} s", left.div_ceil(1_000_000_000)));
+    }
+    if let Some(soak) = &p.soak {
+        line.push_str(&format!(
+            "  {} of {} frames, bound {} so far",
+            soak.trials,
+            soak.needed,
+            bound(soak.upper_ppb)
+        ));
     }
     if p.invalid > 0 {
         line.push_str(&format!("  {} invalid", p.invalid));
@@ -187,6 +206,12 @@ fn line(p: &Progress) -> String {
         line.push_str(&format!("  at least {}:{:02} left", seconds / 60, seconds % 60));
     }
     line
+}
+
+/// A bound with two digits, rounded up.
+fn bound(ppb: u64) -> String {
+    let tens = 10_u64.pow(ppb.max(1).ilog10().saturating_sub(1));
+    rate_text(ppb.div_ceil(tens).saturating_mul(tens))
 }
 
 #[cfg(test)]
@@ -212,6 +237,7 @@ mod tests {
             invalid: 1,
             next: [(3, "idle"), (4, "raw"), (4, "idle"), (5, "idle")].map(|(b, t)| (b, t.to_owned())).into(),
             leaving: false,
+            soak: None,
         }
     }
 
@@ -261,5 +287,10 @@ mod tests {
             text: "the tap lost 3".to_owned(),
         };
         assert_eq!(said(&found).unwrap(), "warning tap_dropped (block 2 raw): the tap lost 3");
+    }
+    #[test]
+    fn a_bound_is_shown_with_two_digits_and_never_too_small() {
+        let shown = [1, 12, 123, 9_951, 1_000_000_000].map(bound);
+        assert_eq!(shown, ["1e-9", "1.2e-8", "1.3e-7", "1e-5", "1e0"]);
     }
 }

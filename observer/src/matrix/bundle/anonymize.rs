@@ -205,9 +205,9 @@ impl Copy<'_> {
     fn words(&mut self, record: &Record) -> Result<Record, serde_json::Error> {
         let value = masked(&mut self.mask, serde_json::to_value(record)?);
         Ok(match serde_json::from_value(value)? {
-            Record::Plan { version, name, base_url, tool, .. } => {
+            Record::Plan { version, name, base_url, tool, soak, .. } => {
                 let pre_registered = false;
-                Record::Plan { plan: self.digest, version, name, base_url, pre_registered, tool }
+                Record::Plan { plan: self.digest, version, name, base_url, pre_registered, tool, soak }
             }
             other => other,
         })
@@ -306,6 +306,7 @@ mod tests {
             restore: "original".to_owned(),
             timeout_ns: 0,
             retries: 0,
+            lease_ns: None,
         });
         assert_eq!(hosts(&plan), ["pole-lab.example", "pi-lab", "eye.example", "desk.example"]);
         plan.target.base_url = "http://[fd00::1]:80".to_owned();

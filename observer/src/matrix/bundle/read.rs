@@ -172,6 +172,11 @@ impl Bundle {
                         told.files = files.keys().map(|path| (file_name(path), path.clone())).collect();
                     }
                 }
+                Record::Dropped { arm, files } => {
+                    if let Some(told) = index.get(arm).and_then(|at| arms.get_mut(*at)) {
+                        told.files.retain(|_, path| !files.contains(path));
+                    }
+                }
                 _ => {}
             }
         }
@@ -286,6 +291,11 @@ fn recorded(entries: &[Entry]) -> BTreeMap<String, Stored> {
                 all.insert(path.clone(), Stored { sha256: *sha256, octets: *octets });
             }
             Record::ArmEnd { files, .. } => all.extend(files.clone()),
+            Record::Dropped { files, .. } => {
+                for path in files {
+                    all.remove(path);
+                }
+            }
             _ => {}
         }
     }

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use wireproof_matrices::digest::Digest;
 use wireproof_matrices::journal::{Journal, Record};
 use wireproof_matrices::resume::{Unrestored, unrestored};
+use wireproof_matrices::soak::Rule;
 
 /// A run in the evidence folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +24,8 @@ pub struct Run {
     pub base_url: String,
     /// When it began, UTC ns.
     pub at_ns: i64,
+    /// What a soak is to show; `None` of a matrix.
+    pub soak: Option<Rule>,
     /// True when its journal is sealed.
     pub sealed: bool,
     /// Factors that may not be as they were before it.
@@ -39,9 +42,12 @@ pub struct Runs {
 }
 
 impl Runs {
-    /// `n of m`: which of the runs of its plan a bundle is. `(0, m)` for a bundle that is not among them.
+    /// `n of m`: which of the runs of its plan, and of a soak's rule, a bundle is. `(0, m)` for a bundle that is not among
+    /// them.
     pub fn attempt(&self, plan: &Digest, bundle: &Path) -> (u32, u32) {
-        let same = self.runs.iter().filter(|run| run.plan == *plan);
+        let own = self.runs.iter().find(|run| run.dir.file_name() == bundle.file_name());
+        let soak = own.and_then(|run| run.soak.as_ref());
+        let same = self.runs.iter().filter(|run| run.plan == *plan && run.soak.as_ref() == soak);
         let (mut n, mut m) = (0, 0);
         for run in same {
             m += 1;
@@ -95,11 +101,12 @@ fn run(dir: &Path) -> Result<Option<Run>, String> {
     let journal = Journal::read(&octets, plan).map_err(|e| e.to_string())?;
     let first = journal.entries.first();
     Ok(first.and_then(|entry| match &entry.record {
-        Record::Plan { base_url, .. } => Some(Run {
+        Record::Plan { base_url, soak, .. } => Some(Run {
             dir: dir.to_owned(),
             plan,
             base_url: base_url.clone(),
             at_ns: entry.at_ns,
+            soak: soak.clone(),
             sealed: journal.sealed(),
             unrestored: unrestored(&journal.entries),
         }),

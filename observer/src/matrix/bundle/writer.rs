@@ -16,6 +16,7 @@ use wireproof_matrices::journal::{DeviceId, Entry, JOURNAL_VERSION, Record, Stor
 use wireproof_matrices::manifest::{MANIFEST, Manifest, path_ok};
 use wireproof_matrices::plan::Plan;
 use wireproof_matrices::resume::may_resume;
+use wireproof_matrices::soak::Rule;
 
 /// What a bundle is made from.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +35,8 @@ pub struct NewBundle<'a> {
     pub tool: &'a str,
     /// What the run will take, octets ([`super::estimate`]).
     pub estimate: u64,
+    /// What a soak is to show; `None` of a matrix.
+    pub soak: Option<&'a Rule>,
 }
 
 /// An open bundle. Dropping it leaves the bundle as a cut run does: it can be resumed, and read as PARTIAL.
@@ -112,6 +115,7 @@ impl Writer {
         bundle.unnamed().try_for_each(|path| disk::name_part(&dir, path))?;
         let journal = JournalFile::open(&dir, bundle.read_journal())?;
         let (plan, recorded, entries) = bundle.into_parts();
+        finish_dropping(&dir, &entries)?;
         let computed = |path: &&String| !path.starts_with("arms/") && !EVIDENCE.contains(&path.as_str());
         let computed = recorded.keys().filter(computed).cloned().collect();
         let (first, waiting) = (None, BTreeMap::new());
@@ -161,7 +165,9 @@ impl Writer {
         let why = match (&self.first, record) {
             (Some(first), record) if record != first => format!("'{}' comes first", named(first)),
             (None, Record::Plan { .. } | Record::Resumed { .. }) => "it stands there".to_owned(),
-            (_, Record::Sealed { .. } | Record::File { .. }) => "it comes with its file".to_owned(),
+            (_, Record::Sealed { .. } | Record::File { .. } | Record::Dropped { .. }) => {
+                "it comes with its file".to_owned()
+            }
             (_, Record::ArmEnd { files, .. }) => {
                 match files.iter().find(|f| self.waiting.get(f.0) != Some(f.1)) {
                     Some((path, _)) => format!("{path} is not on the disk like that"),
@@ -261,6 +267,32 @@ impl Writer {
         Ok(kept)
     }
 
+    /// Drops the evidence of an arm: the record says which files go, then they go. Those named in `keep` stay.
+    ///
+    /// # Errors
+    /// What the file system says; what is recorded and still there goes when the bundle is opened to be continued.
+    pub fn drop_arm(
+        &mut self,
+        at_ns: i64,
+        place: &Place,
+        treatment: &str,
+        keep: &[&str],
+    ) -> Result<(), BundleError> {
+        let folder = arm_folder(place, treatment);
+        let prefix = format!("{folder}/");
+        let goes = |path: &&String| path.strip_prefix(&prefix).is_some_and(|name| !keep.contains(&name));
+        let files: Vec<String> = self.recorded.keys().filter(goes).cloned().collect();
+        if files.is_empty() {
+            return Ok(());
+        }
+        self.journal.append(at_ns, &Record::Dropped { arm: place.clone(), files: files.clone() })?;
+        for path in &files {
+            self.recorded.remove(path);
+            remove(&self.dir.join(path))?;
+        }
+        disk::sync_folder(&self.dir.join(folder))
+    }
+
     /// A place on the same file system for a file that another thread writes, such as a download; what is left there is
     /// an orphan. One name, one file.
     pub fn scratch(&self, name: &str) -> PathBuf {
@@ -322,6 +354,24 @@ impl Writer {
     }
 }
 
+/// Deletes what the journal says is dropped and a cut left there.
+fn finish_dropping(dir: &Path, entries: &[Entry]) -> Result<(), BundleError> {
+    let files = entries.iter().filter_map(|entry| match &entry.record {
+        Record::Dropped { files, .. } => Some(files),
+        _ => None,
+    });
+    let inside = |path: &&String| path.starts_with("arms/") && path_ok(path).is_ok();
+    files.flatten().filter(inside).try_for_each(|path| remove(&dir.join(path)))
+}
+
+/// Deletes a file; one that is not there is gone already.
+fn remove(path: &Path) -> Result<(), BundleError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(BundleError::io(path)(error)),
+        _ => Ok(()),
+    }
+}
+
 /// Makes the folder; the names of bundles are never reused.
 fn make(dir: &Path) -> Result<(), BundleError> {
     fs::create_dir(dir).map_err(|error| match error.kind() {
@@ -338,6 +388,7 @@ fn plan_record(new: &NewBundle<'_>, plan: Digest) -> Record {
         base_url: new.plan.target.base_url.clone(),
         pre_registered: new.pre_registered,
         tool: new.tool.to_owned(),
+        soak: new.soak.cloned(),
     }
 }
 

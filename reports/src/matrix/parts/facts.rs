@@ -29,7 +29,7 @@ pub(super) fn run(report: &Report<'_>) -> Part {
         fact("gates hash", v.gates_sha256.clone()),
         fact("pre-registered", yes(v.pre_registered)),
         fact("attempt", format!("{} of {}", v.attempt, v.attempts)),
-        fact("blocks", format!("{} complete of {} planned", v.blocks_complete, v.blocks_planned)),
+        fact(blocks(v).0, blocks(v).1),
         fact("resumed", resumed(v)),
         fact("judged by", v.judged_by.clone()),
     ];
@@ -41,6 +41,15 @@ pub(super) fn run(report: &Report<'_>) -> Part {
     let mut part = Part::new(Kind::Plain, "Run");
     part.texts.extend(purpose);
     part.table(Table::new(&["", ""], rows)).list(v.reasons.iter().skip(1).cloned())
+}
+
+/// How much of the run counts: blocks, or the windows of a soak.
+pub(in crate::matrix) fn blocks(v: &Verdict) -> (&'static str, String) {
+    let (complete, all) = (v.blocks_complete, v.blocks_planned);
+    match v.soak {
+        Some(_) => ("windows", format!("{complete} of {all} count")),
+        None => ("blocks", format!("{complete} complete of {all} planned")),
+    }
 }
 
 fn resumed(v: &Verdict) -> String {
@@ -77,6 +86,7 @@ pub(in crate::matrix) fn rule(v: &Verdict) -> String {
     match v.validity.rule.as_str() {
         "none" => "No attempt was invalid".to_owned(),
         "repeat" => format!("Invalid attempts were repeated; {most} at most are"),
+        rule if v.soak.is_some() => rule.to_owned(),
         rule => format!("{rule}; {most} at most are repeated"),
     }
 }

@@ -6,14 +6,16 @@ mod facts;
 mod gates;
 mod ladder;
 mod losses;
+mod soak;
 
 use super::Report;
 use super::figure::DASH;
 pub(super) use arms::{Series, counted, series};
-pub(super) use facts::{limits, rule as validity_rule};
+pub(super) use facts::{blocks, limits, rule as validity_rule};
 pub(super) use gates::{hl, interval, limit, point, rule, seed_rule};
 pub(super) use ladder::{Climb, bound, climbs, kept, shown};
 pub(super) use losses::{Lags, lags, whose};
+pub(super) use soak::facts as soak_facts;
 
 /// Which part it is, for writers that draw something beside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,6 +137,7 @@ pub(super) fn all(report: &Report<'_>) -> Vec<Part> {
         Some(facts::run(report)),
         Some(facts::validity(verdict)),
         ladder::envelope(report),
+        soak::soak(verdict),
         Some(gates::gates(verdict)),
         gates::holm(verdict),
         gates::diagnostics(verdict),
