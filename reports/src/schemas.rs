@@ -50,3 +50,12 @@ pub const VERDICT_SCHEMA: &str = include_str!("../schemas/verdict.schema.json");
 
 /// The JSON Schema of [`crate::matrix::calibrate::CalibrationReport`] as JSON (`wireproof.calibration/1`, draft 2020-12).
 pub const CALIBRATION_SCHEMA: &str = include_str!("../schemas/calibration.schema.json");
+
+/// The JSON Schema of [`Baseline`](crate::Baseline) as JSON (`wireproof.baseline/1`, draft 2020-12).
+pub const BASELINE_SCHEMA: &str = include_str!("../schemas/baseline.schema.json");
+
+/// The JSON Schema of [`Comparison`](crate::Comparison) as JSON (`wireproof.compare/1`, draft 2020-12).
+pub const COMPARE_SCHEMA: &str = include_str!("../schemas/compare.schema.json");
+
+/// The JSON Schema of [`crate::compare_runs::Runs`] as JSON (`wireproof.compare-runs/1`, draft 2020-12).
+pub const COMPARE_RUNS_SCHEMA: &str = include_str!("../schemas/compare-runs.schema.json");

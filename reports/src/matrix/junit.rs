@@ -157,7 +157,7 @@ fn talk(v: &Verdict) -> String {
 }
 
 /// Text fit for XML 1.0: markup escaped, characters that it cannot hold made visible, line feeds kept.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for (n, line) in text.split('\n').enumerate() {
         if n > 0 {
