@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     fn sheet() -> Sheet {
-        let columns = vec![("name_x".to_owned(), Align::Left), ("n".to_owned(), Align::Right)];
+        let columns = vec![("name_x".to_owned(), Align::Left), ("n \u{b5}s".to_owned(), Align::Right)];
         let rows = vec![
             vec!["frame.in_drain p95".to_owned(), "1,000".to_owned()],
             vec!["<b>|_x_\u{1b}".to_owned(), "\u{2014}".to_owned()],
@@ -134,7 +134,7 @@ mod tests {
     fn the_text_has_the_word_in_colour_and_drops_spare_columns() {
         let text = written(Format::Table, Style { color: true, width: 100 });
         let wanted = "\u{1b}[1;31mFAIL\u{1b}[0m a\n\nplan       a & b\n\nROWS\nOne sentence.\n\
-                      NAME_X                  N\nframe.in_drain p95  1,000\n<b>|_x_\\u{1b}           \u{2014}\n- one\n";
+                      NAME_X               N \u{b5}s\nframe.in_drain p95  1,000\n<b>|_x_\\u{1b}           \u{2014}\n- one\n";
         assert_eq!(text, wanted);
         assert!(!written(Format::Table, Style { color: false, width: 20 }).contains("1,000"));
     }
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn markdown_leaves_names_alone_and_disarms_the_rest() {
         let wanted = "# FAIL a\n\n| | |\n|---|---|\n| plan | a &amp; b |\n\n## Rows\n\nOne sentence.\n\n\
-                      | name_x | n |\n|---|---:|\n| frame.in_drain p95 | 1,000 |\n\
+                      | name_x | n \u{b5}s |\n|---|---:|\n| frame.in_drain p95 | 1,000 |\n\
                       | &lt;b&gt;\\|\\_x\\_\\\\u{1b} | \u{2014} |\n\n* one\n";
         assert_eq!(written(Format::Markdown, Style::default()), wanted);
     }
@@ -152,7 +152,7 @@ mod tests {
         let page = written(Format::Html, Style::default());
         assert!(page.contains("<td data-name=\"name_x\">&lt;b&gt;|_x_\\u{1b}"), "{page}");
         assert!(page.contains("<span class=\"bad badge\">FAIL</span> a</h1>"), "{page}");
-        assert!(page.contains("<td class=\"n\" data-name=\"n\">1,000"), "{page}");
+        assert!(page.contains("<td class=\"n\" data-name=\"n \u{b5}s\">1,000"), "{page}");
         assert!(!page.contains("<b>") && !page.contains("<script"), "{page}");
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn write(sheet: &Sheet, style: Style, out: &mut dyn Write) -> io::Res
 fn part(part: &Part, style: Style, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)?;
     if !part.heading.is_empty() {
-        writeln!(out, "{}", clean(&part.heading).to_uppercase())?;
+        writeln!(out, "{}", capitals(&part.heading))?;
     }
     let mut texts = part.texts.iter().flat_map(|text| wrap(text, style.width));
     texts.try_for_each(|text| writeln!(out, "{text}"))?;
@@ -50,7 +50,7 @@ fn facts(grid: &Grid, style: Style, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn table(grid: &Grid, style: Style, out: &mut dyn Write) -> io::Result<()> {
-    let names: Vec<String> = grid.columns.iter().map(|(name, _)| clean(name).to_uppercase()).collect();
+    let names: Vec<String> = grid.columns.iter().map(|(name, _)| capitals(name)).collect();
     let header: Vec<_> = names.iter().map(String::as_str).zip(grid.columns.iter().map(|c| c.1)).collect();
     let mut columns = Columns::new(&header);
     grid.rows.iter().for_each(|row| columns.row(row.iter().map(|cell| clean(cell).into_owned()).collect()));
@@ -63,6 +63,13 @@ fn table(grid: &Grid, style: Style, out: &mut dyn Write) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Words in capitals, units as they are written.
+fn capitals(text: &str) -> String {
+    let unit = |word: &str| matches!(word, "\u{b5}s" | "ms" | "/s" | "%");
+    let word = |word: &str| if unit(word) { word.to_owned() } else { word.to_uppercase() };
+    clean(text).split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
 /// The colour of a word that judges.
