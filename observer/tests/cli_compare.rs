@@ -52,7 +52,7 @@ fn worse_is_told_and_fails_only_when_it_was_asked_to() {
     let dir = with(&["sacn-clean-12", "sacn-clean-1"]);
     let (all, one) = ("sacn-clean-12.pcap", "sacn-clean-1.pcap");
     let gone = compared(dir.path(), all, one);
-    // The senders of both have universe 1, and are not the same.
+    // The two cases have no universe in common.
     let counted = (&gone["counted"]["gone"], &gone["counted"]["new"]);
     assert_eq!((&gone["outcome"], counted), (&"worse".into(), (&12.into(), &1.into())));
     assert_eq!(cli(dir.path(), &["compare", all, one]).0, 0);
@@ -63,6 +63,28 @@ fn worse_is_told_and_fails_only_when_it_was_asked_to() {
         cli(dir.path(), &["compare", all, one, "--fail-on-worse", "-o", "out.json", "--format", "json"]);
     assert!(code == 1 && err.starts_with("wireproof: worse: "), "{err}");
     assert!(dir.path().join("out.json").exists());
+}
+
+#[test]
+fn a_stream_that_loses_more_than_chance_explains_is_worse() {
+    let dir = with(&["sacn-clean-12"]);
+    let (_, summary, _) = cli(dir.path(), &["analyze", "sacn-clean-12.pcap", "--format", "json"]);
+    let mut summary: Value = serde_json::from_str(&summary).unwrap();
+    let stream = &mut summary["streams"][3];
+    let (sent, rate) = (stream["datagrams"].as_u64().unwrap(), stream["rate_hz"].as_f64().unwrap());
+    stream["datagrams"] = (sent - 40).into();
+    stream["rate_hz"] = (rate * (sent - 40) as f64 / sent as f64).into();
+    for key in ["lost", "lost_min", "gaps"] {
+        stream["sequence"][key] = 40.into();
+    }
+    fs::write(dir.path().join("lossy.json"), summary.to_string()).unwrap();
+    let record = compared(dir.path(), "sacn-clean-12.pcap", "lossy.json");
+    assert_eq!((&record["outcome"], &record["counted"]["worse"]), (&"worse".into(), &1.into()), "{record}");
+    let (code, out, _) = cli(dir.path(), &["compare", "sacn-clean-12.pcap", "lossy.json", "--fail-on-worse"]);
+    assert!(code == 1 && out.contains(" in 40 "), "{out}");
+    // The other way round it got better.
+    assert_eq!(compared(dir.path(), "lossy.json", "sacn-clean-12.pcap")["outcome"], "better");
+    assert_eq!(cli(dir.path(), &["compare", "lossy.json", "sacn-clean-12.pcap", "--fail-on-worse"]).0, 0);
 }
 
 #[test]

@@ -10,8 +10,7 @@ use wireproof_matrices::stats::clopper_pearson;
 /// Rates that differ by more than this are of unlike runs, percent of the larger.
 pub(super) const RATE_PERCENT: u128 = 2;
 /// Intervals that a percentile needs so that some lie beyond it.
-const NEEDED: [(&str, u64); 4] =
-    [("interval_p50", 20), ("interval_p95", 200), ("interval_p99", 1_000), ("interval_p999", 10_000)];
+const NEEDED: [(&str, u64); 4] = [("p50", 20), ("p95", 200), ("p99", 1_000), ("p999", 10_000)];
 
 /// Why no figure of a run says anything of the device.
 pub(super) fn spoiled(s: &Summary) -> Option<String> {
@@ -56,7 +55,7 @@ pub(super) fn pair(before: &Summary, after: &Summary, found: &Found, spoiled: &[
     let stamps = [&before.source.timestamps, &after.source.timestamps];
     let stamped =
         (stamps[0] != stamps[1]).then(|| format!("time stamps: {} then, {} now", stamps[0], stamps[1]));
-    pair.times = times(old, new, why.or(stamped).as_ref());
+    pair.times = times(before, after, &pair, why.or(stamped).as_ref());
     Some(pair)
 }
 
@@ -203,31 +202,52 @@ fn apart(before: [u64; 2], after: [u64; 2]) -> Said {
     }
 }
 
-fn times(old: &Stream, new: &Stream, why: Option<&String>) -> Vec<TimeRow> {
-    let intervals = |s: &Stream| s.datagrams.saturating_sub(s.sessions.max(1));
-    let few = intervals(old).min(intervals(new));
+/// Between datagrams, and where a stream alone makes frames of several datagrams, from frame to frame.
+fn times(before: &Summary, after: &Summary, pair: &Pair, why: Option<&String>) -> Vec<TimeRow> {
+    let stream = |s: &'_ Summary, seen: &Option<Seen>| {
+        let at = usize::try_from(seen.as_ref()?.index).ok()?;
+        let stream = s.streams.get(at)?;
+        let intervals = stream.datagrams.saturating_sub(stream.sessions.max(1));
+        let alone = |output: &&Output| output.streams == [at] && output.datagrams_per_frame != 1;
+        let output = stream.output.and_then(|at| s.outputs.get(at)).filter(alone);
+        let frames = output.map(|output| (output.frames.seen.saturating_sub(1), output.frame_interval_ns));
+        Some(((intervals, stream.interval_ns), frames))
+    };
+    let both = stream(before, &pair.before).zip(stream(after, &pair.after));
+    let Some(((old, old_frames), (new, new_frames))) = both else { return Vec::new() };
+    let mut rows = spread("interval", old, new, why);
+    if let Some((old, new)) = old_frames.zip(new_frames) {
+        rows.extend(spread("frame_interval", old, new, why));
+    }
+    rows
+}
+
+/// The percentiles of a distribution in both runs, each with how many intervals it is of.
+fn spread(name: &str, old: (u64, Interval), new: (u64, Interval), why: Option<&String>) -> Vec<TimeRow> {
+    let few = old.0.min(new.0);
     let values = |i: &Interval| [i.p50, i.p95, i.p99, i.p999];
-    let rows = NEEDED.iter().zip(values(&old.interval_ns)).zip(values(&new.interval_ns));
+    let rows = NEEDED.iter().zip(values(&old.1)).zip(values(&new.1));
     let mut rows: Vec<TimeRow> = rows
-        .map(|(((figure, needed), before), after)| {
+        .map(|(((percentile, needed), before), after)| {
             let short =
                 (few < *needed).then(|| format!("{few} intervals are too few for it, {needed} are needed"));
+            let figure = format!("{name}_{percentile}");
             match why.cloned().or(short) {
                 Some(why) => time(figure, before, after, Said::NotCompared, Some(why)),
                 None => time(figure, before, after, longer(before, after), None),
             }
         })
         .collect();
-    let (before, after) = (old.interval_ns.max, new.interval_ns.max);
     let alone = "the largest of all depends on how many there are".to_owned();
-    rows.push(time("interval_max", before, after, Said::NotCompared, Some(why.cloned().unwrap_or(alone))));
+    let why = Some(why.cloned().unwrap_or(alone));
+    rows.push(time(format!("{name}_max"), old.1.max, new.1.max, Said::NotCompared, why));
     rows
 }
 
-fn time(figure: &str, before_ns: u64, after_ns: u64, said: Said, why: Option<String>) -> TimeRow {
+fn time(figure: String, before_ns: u64, after_ns: u64, said: Said, why: Option<String>) -> TimeRow {
     let ratio =
         ratio_thousandths(narrow(before_ns), narrow(after_ns)).map(|ratio| Number(ratio as f64 / 1000.0));
-    TimeRow { figure: figure.to_owned(), before_ns, after_ns, ratio, said, why }
+    TimeRow { figure, before_ns, after_ns, ratio, said, why }
 }
 
 /// Past 10 % and 20 us, either way.

@@ -209,7 +209,7 @@ pub struct Share {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TimeRow {
-    /// `interval_p50`, `interval_p95`, `interval_p99`, `interval_p999` or `interval_max`.
+    /// `interval_p50`, `_p95`, `_p99`, `_p999` or `_max`; `frame_interval_p50` and so on from frame to frame.
     pub figure: String,
     /// In the first run, ns.
     pub before_ns: u64,

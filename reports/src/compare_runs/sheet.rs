@@ -14,7 +14,7 @@ pub(super) fn of(runs: &Runs) -> Sheet {
         Part::new("streams").grid(streams(runs)),
         Part::new("what is not compared, and why").list(why(runs)),
         Part::new("how often").text(RATES).grid(shares(runs)),
-        Part::new("intervals between datagrams").text(TIMES).grid(times(runs)),
+        Part::new("intervals").text(TIMES).grid(times(runs)),
     ];
     let title = format!("{} after {}", runs.after.name, runs.before.name);
     Sheet { word: runs.outcome.word().to_uppercase(), title, parts }
@@ -22,7 +22,7 @@ pub(super) fn of(runs: &Runs) -> Sheet {
 
 const RATES: &str = "Exact 95 % intervals (Clopper-Pearson); rates differ when these do not touch, of losses those of the \
                      bursts, too.";
-const TIMES: &str = "Worse or better past 10 % and 20 \u{b5}s.";
+const TIMES: &str = "Between datagrams, and from frame to frame. Worse or better past 10 % and 20 \u{b5}s.";
 
 fn side(side: &RunSide) -> String {
     let at = side.first_ns.map(|ns| format!(" from {}", rfc3339(ns, 6))).unwrap_or_default();
@@ -136,10 +136,10 @@ fn times(runs: &Runs) -> Grid {
     use Align::{Left, Right};
     let rows = runs.streams.iter().flat_map(|pair| pair.times.iter().map(move |row| (pair, row)));
     let row = |(pair, row): (&Pair, &super::TimeRow)| {
-        let figure = row.figure.strip_prefix("interval_").unwrap_or(&row.figure);
+        let figure = row.figure.replacen("interval_", "", 1).replace('_', " ");
         let ratio = row.ratio.map_or_else(|| DASH.to_owned(), |ratio| format!("{:.3}", ratio.0));
         let (before, after) = (milliseconds(row.before_ns), milliseconds(row.after_ns));
-        vec![name(pair), figure.to_owned(), before, after, ratio, row.said.word().to_owned()]
+        vec![name(pair), figure, before, after, ratio, row.said.word().to_owned()]
     };
     let columns = [
         ("stream", Left),

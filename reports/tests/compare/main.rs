@@ -168,10 +168,13 @@ fn a_figure_that_is_missing_or_a_run_that_says_nothing_is_no_pass() {
     }
 }
 
+/// Makes a run unlike another.
+type Change = fn(&mut Identity);
+
 #[test]
 fn unlike_runs_are_refused_unless_allowed_and_other_definitions_always() {
     let then = baseline(vec![figure("a", 1)]);
-    let changes: [(fn(&mut Identity), &str); 6] = [
+    let changes: [(Change, &str); 6] = [
         (|id| id.device_build = "7.2".to_owned(), "device build: 7.1 then, 7.2 here"),
         (|id| id.pins.clear(), "pins of the device: build=7.1 then, none here"),
         (|id| id.fps = 50, "frames a second: 60 then, 50 here"),
