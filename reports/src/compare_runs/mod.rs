@@ -18,8 +18,8 @@ use wireproof_matrices::number::Number;
 
 /// Name and version of the record.
 pub const SCHEMA: &str = "wireproof.compare-runs/1";
-/// Most streams of a run that are compared: more than any summary of this tool has.
-pub const MOST_STREAMS: usize = 16_384;
+/// Most streams of a run that are compared: no summary of this tool has more.
+pub const MOST_STREAMS: usize = wireproof_protocols::verify::STREAMS_MAX;
 
 /// Two runs side by side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -271,7 +271,7 @@ impl Runs {
     pub fn line(&self) -> String {
         let c = &self.counted;
         format!(
-            "{} figures worse, {} better, {} the same, {} unclear, {} not compared; {} streams gone, {} new",
+            "figures: {} worse, {} better, {} the same, {} unclear, {} not compared; streams: {} gone, {} new",
             c.worse, c.better, c.same, c.unclear, c.not_compared, c.gone, c.new
         )
     }

@@ -8,13 +8,13 @@ use wireproof_matrices::compare::{DASH, thousands};
 /// The sheet of two runs.
 pub(super) fn of(runs: &Runs) -> Sheet {
     let facts =
-        Grid::facts([("before", side(&runs.before)), ("after", side(&runs.after)), ("figures", runs.line())]);
+        Grid::facts([("before", side(&runs.before)), ("after", side(&runs.after)), ("result", runs.line())]);
     let parts = vec![
         Part::default().grid(facts),
         Part::new("streams").grid(streams(runs)),
         Part::new("what is not compared, and why").list(why(runs)),
-        Part::new("how often").text(RATES).grid(shares(runs)),
-        Part::new("intervals").text(TIMES).grid(times(runs)),
+        titled("how often", RATES, shares(runs)),
+        titled("intervals", TIMES, times(runs)),
     ];
     let title = format!("{} after {}", runs.after.name, runs.before.name);
     Sheet { word: runs.outcome.word().to_uppercase(), title, parts }
@@ -22,7 +22,12 @@ pub(super) fn of(runs: &Runs) -> Sheet {
 
 const RATES: &str = "Exact 95 % intervals (Clopper-Pearson); rates differ when these do not touch, of losses those of the \
                      bursts, too.";
-const TIMES: &str = "Between datagrams, and from frame to frame. Worse or better past 10 % and 20 \u{b5}s.";
+const TIMES: &str = "Between datagrams, and from frame to frame. Worse or better past 10 % and 20 \u{b5}s; a largest one is only shown.";
+
+/// A table under a sentence; neither without rows.
+fn titled(heading: &str, text: &str, grid: Grid) -> Part {
+    if grid.rows.is_empty() { Part::default() } else { Part::new(heading).text(text).grid(grid) }
+}
 
 fn side(side: &RunSide) -> String {
     let at = side.first_ns.map(|ns| format!(" from {}", rfc3339(ns, 6))).unwrap_or_default();
@@ -81,7 +86,8 @@ fn why(runs: &Runs) -> Vec<String> {
     let line = |pair: &Pair| {
         let all: Vec<&str> = pair.unlike.iter().chain(&pair.notes).map(String::as_str).collect();
         let rows = pair.shares.iter().map(|row| (&row.figure, &row.why));
-        let times = pair.times.iter().map(|row| (&row.figure, &row.why));
+        let graded = |row: &&super::TimeRow| !row.figure.ends_with("_max");
+        let times = pair.times.iter().filter(graded).map(|row| (&row.figure, &row.why));
         let own = rows.chain(times).filter(|_| pair.unlike.is_empty());
         let own = own.filter_map(|(figure, why)| Some(format!("{figure}: {}", why.as_ref()?)));
         let text: Vec<String> = all.into_iter().map(str::to_owned).chain(own).collect();
