@@ -7,10 +7,11 @@ mod support;
 
 use golden::case;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use wireproof_matrices::compare::{
-    Budget, FLOOR_NS, Identity, Row, against_baseline, against_budget, markdown, ratio, rows,
+    Better, Budget, FLOOR_NS, Identity, Measure, Row, against_baseline, against_budget, figures, markdown,
+    ratio,
 };
+use wireproof_matrices::plan::{Class, Gate, Kind, Margin};
 use wireproof_matrices::verdict::judge;
 
 #[test]
@@ -46,24 +47,42 @@ fn the_table_is_exact_to_the_letter() {
         now: row[2].as_i64().unwrap(),
         floor: FLOOR_NS,
         budget: row[3].as_i64().map(|limit| Budget { limit, unmet: None }),
+        unit: Measure::Ns,
+        better: Better::Less,
     };
     let rows: Vec<Row> = case["input"]["rows_ns"].as_array().unwrap().iter().map(row).collect();
     assert_eq!(case["expected"]["markdown"], markdown(&rows));
 }
 
 #[test]
-fn two_verdicts_are_compared_by_the_figures_they_share() {
+fn the_figures_of_a_verdict_are_medians_and_what_is_added_in_their_smallest_unit() {
     let mut plan = support::plan(6);
-    plan.gate = vec![support::p95(500_000)];
-    let run = |raw: i64| judge(&plan, &support::arms(&[5_402_000; 6], &[raw; 6]), &support::circumstances());
-    let budgets =
-        BTreeMap::from([("frame.p95 raw minus baseline".to_owned(), Budget { limit: 500_000, unmet: None })]);
-    let rows = rows(&run(5_502_000), &run(7_474_000), FLOOR_NS, &budgets);
-    let found: Vec<_> = rows.iter().map(|row| (row.metric.as_str(), row.now, row.verdict())).collect();
+    let zero = support::gate("lost", "wire.lost", Kind::Zero, None);
+    let rate = support::gate("rate", "wire.rate", Kind::Equivalence, Some(Margin::Ppm(1_000)));
+    let cpu = Gate { class: Class::Diagnostic, ..support::gate("cpu", "device.cpu", Kind::Overhead, None) };
+    let mut again = support::p95(500_000);
+    again.id = "p95-too".to_owned();
+    plan.gate = vec![support::p95(500_000), zero, rate, cpu, again];
+    let arms = support::arms(&[5_402_000; 6], &[7_474_000; 6]);
+    let verdict = judge(&plan, &arms, &support::circumstances());
+    let figures = figures(&plan, &verdict);
+    let found: Vec<_> = figures.iter().map(|f| (f.metric.as_str(), f.unit, f.value, f.floor)).collect();
+    // 60 frames a second, 6 and 12 datagrams each; the margin of 0.1 % is the floor.
+    let big = |name| (name, Measure::Millihertz, 360_000, 360);
+    let sacn = |name| (name, Measure::Millihertz, 720_000, 720);
     let expected = [
-        ("frame.p95 baseline", 5_402_000, "pass".to_owned()),
-        ("frame.p95 raw", 7_474_000, "fail".to_owned()),
-        ("frame.p95 raw minus baseline", 2_072_000, "fail (baseline and budget)".to_owned()),
+        ("frame.p95 baseline", Measure::Ns, 5_402_000, FLOOR_NS),
+        ("frame.p95 raw", Measure::Ns, 7_474_000, FLOOR_NS),
+        ("frame.p95 raw minus baseline", Measure::Ns, 2_072_000, FLOOR_NS),
+        ("wire.lost", Measure::Count, 0, 0),
+        big("wire.rate:big baseline"),
+        big("wire.rate:big raw"),
+        sacn("wire.rate:sacn baseline"),
+        sacn("wire.rate:sacn raw"),
+        ("device.cpu all minus baseline", Measure::CpuHundredths, 0, 0),
+        ("frame.p95 baseline [p95-too]", Measure::Ns, 5_402_000, FLOOR_NS),
+        ("frame.p95 raw [p95-too]", Measure::Ns, 7_474_000, FLOOR_NS),
+        ("frame.p95 raw minus baseline [p95-too]", Measure::Ns, 2_072_000, FLOOR_NS),
     ];
     assert_eq!(found, expected);
     let (same, mut other) = (Identity::of(&plan, "ab", "ad2d91a"), Identity::of(&plan, "ab", "ad2d91b"));

@@ -1,6 +1,7 @@
 //! Everything that touches the world: capture files, the rig file, and the command line over the pure engine.
 
 pub mod analysis;
+pub mod baseline;
 pub mod bench;
 pub mod capture;
 pub mod cli;

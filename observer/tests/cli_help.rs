@@ -7,7 +7,7 @@ mod cli_support;
 use cli_support::{outcome, wireproof};
 use std::fs;
 
-const VERBS: [&str; 16] = [
+const VERBS: [&str; 19] = [
     "demo",
     "analyze",
     "observe",
@@ -17,6 +17,9 @@ const VERBS: [&str; 16] = [
     "slice",
     "ring",
     "matrix",
+    "baseline",
+    "compare",
+    "report",
     "send",
     "replay",
     "bench",

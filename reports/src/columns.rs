@@ -1,7 +1,7 @@
 //! Columns of plain text, aligned by character count.
 
 /// Where the text of a column stands.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Align {
     Left,
     Right,

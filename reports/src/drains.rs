@@ -64,7 +64,7 @@ fn signed(ns: i64) -> String {
 
 fn reconciled(s: &Summary) -> Option<String> {
     let r = s.reconciled.as_ref()?;
-    let missing = r.sender + r.wire + r.unknown;
+    let missing = r.sender.saturating_add(r.wire).saturating_add(r.unknown);
     let record = format!("the device's record ({} rings, {} frames)", r.rings, r.frames);
     if missing == 0 {
         return Some(format!("{record}: nothing was missing that it had to decide"));
@@ -81,8 +81,8 @@ fn rings(s: &Summary) -> Option<String> {
     for ring in s.drains.iter().filter_map(|d| d.ring.as_ref()) {
         match ring {
             DrainedRing::Ok { frames: whole, dropped: slots, partial, .. } => {
-                (good, frames) = (good + 1, frames + whole);
-                dropped += slots + partial;
+                (good, frames) = (good + 1, frames.saturating_add(*whole));
+                dropped = dropped.saturating_add(*slots).saturating_add(*partial);
             }
             DrainedRing::Refused { code } => codes.push(code.as_str()),
         }

@@ -44,7 +44,7 @@ pub(crate) fn streams(group: &[&Finding]) -> (usize, String) {
     let mut runs: Vec<(usize, usize)> = Vec::new();
     for n in &list {
         match runs.last_mut() {
-            Some((_, end)) if *end + 1 == *n => *end = *n,
+            Some((_, end)) if end.checked_add(1) == Some(*n) => *end = *n,
             _ => runs.push((*n, *n)),
         }
     }

@@ -4,9 +4,12 @@
 //! summary and computes nothing of its own, so that no two formats can disagree.
 
 pub mod anonymize;
+pub mod baseline;
 pub mod bench;
 pub mod bench_recorder;
 mod columns;
+pub mod compare;
+pub mod compare_runs;
 mod csv;
 pub mod drains;
 mod groups;
@@ -17,8 +20,10 @@ pub mod matrix;
 mod number;
 pub mod page;
 pub mod reconcile;
+pub mod record;
 pub mod render;
 mod schemas;
+mod sheet;
 pub mod summary;
 mod table;
 pub mod tape;
@@ -26,8 +31,10 @@ pub mod text;
 pub mod verdict;
 
 pub use anonymize::Mask;
+pub use baseline::Baseline;
 pub use bench::Bench;
 pub use bench_recorder::RecorderBench;
+pub use compare::Comparison;
 pub use render::{Format, RenderError, Style, render};
 pub use schemas::*;
 pub use summary::{DeviceClock, Drain, DrainedRing, Layers, Observer, QueueDelay, Source, Summary};

@@ -56,3 +56,11 @@ pub const PLAN_CHECK_SCHEMA: &str = include_str!("../schemas/plan-check.schema.j
 
 /// The JSON Schema of `matrix order` as JSON (`wireproof.order/1`, draft 2020-12).
 pub const ORDER_SCHEMA: &str = include_str!("../schemas/order.schema.json");
+/// The JSON Schema of [`Baseline`](crate::Baseline) as JSON (`wireproof.baseline/1`, draft 2020-12).
+pub const BASELINE_SCHEMA: &str = include_str!("../schemas/baseline.schema.json");
+
+/// The JSON Schema of [`Comparison`](crate::Comparison) as JSON (`wireproof.compare/1`, draft 2020-12).
+pub const COMPARE_SCHEMA: &str = include_str!("../schemas/compare.schema.json");
+
+/// The JSON Schema of [`crate::compare_runs::Runs`] as JSON (`wireproof.compare-runs/1`, draft 2020-12).
+pub const COMPARE_RUNS_SCHEMA: &str = include_str!("../schemas/compare-runs.schema.json");

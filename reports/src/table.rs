@@ -260,7 +260,7 @@ fn drains(s: &Summary, width: usize, out: &mut dyn Write) -> io::Result<()> {
     let longest = s.drains.iter().map(|d| d.ended_ns.saturating_sub(d.started_ns)).max().unwrap_or(0);
     let during = |at: i64| s.drains.iter().any(|d| d.started_ns <= at && at <= d.ended_ns);
     let lost = |f: &&crate::summary::Finding| f.code == "SEQ-LOST" && during(f.first_ns);
-    let missing: u64 = s.findings.iter().filter(lost).map(|f| f.count).sum();
+    let missing: u64 = s.findings.iter().filter(lost).map(|f| f.count).fold(0, u64::saturating_add);
     let text = format!(
         "{} ({failed} failed), longest {} ms; {missing} datagrams were missing while one ran",
         s.drains.len(),

@@ -57,6 +57,12 @@ pub(super) enum Verb {
     Ring(super::ring::RingArgs),
     /// Run seeded A/B matrices against a device, keep their evidence, judge it
     Matrix(super::matrix::MatrixArgs),
+    /// Choose the run that others are compared with
+    Baseline(super::baseline::BaselineArgs),
+    /// Compare a run with a baseline, or two captures or summaries with each other
+    Compare(super::compare::CompareArgs),
+    /// Write any record again, in any format that it has
+    Report(super::render::RenderArgs),
     /// Hand out a recorder ring over HTTP, well or badly; started by the simulated device
     #[command(hide = true)]
     DeviceService(Box<super::device_service::DeviceServiceArgs>),

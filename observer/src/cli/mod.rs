@@ -2,9 +2,11 @@
 
 mod analyze;
 mod args;
+mod baseline;
 mod bench;
 mod bench_args;
 mod children;
+mod compare;
 mod config;
 mod demo;
 mod device;
@@ -13,6 +15,7 @@ mod doctor;
 mod explain;
 mod failure;
 mod generate;
+mod inputs;
 mod learn;
 mod live_view;
 mod matrix;
@@ -20,6 +23,7 @@ mod memory;
 mod observe;
 mod output;
 mod quantity;
+mod render;
 mod replay;
 mod report;
 mod ring;
@@ -79,6 +83,9 @@ fn dispatch(verb: Verb) -> Result<u8, Failure> {
         Verb::Device(args) => device::run(&args),
         Verb::Ring(args) => ring::run(&args),
         Verb::Matrix(args) => matrix::run(&args),
+        Verb::Baseline(args) => baseline::run(&args),
+        Verb::Compare(args) => compare::run(&args),
+        Verb::Report(args) => render::run(&args),
         Verb::DeviceService(args) => device_service::run(*args),
         Verb::Selftest(args) => selftest::run(&args),
         Verb::Completions(args) => generate::completions(&args),

@@ -163,7 +163,7 @@ impl Bench {
             "ratios are medians over the blocks, with their intervals at 95 % (ISO 16269-7)".to_owned(),
         ];
         if !blocks.is_empty() {
-            let (arms, timings) = (blocks.len(), blocks.iter().sum::<u64>());
+            let (arms, timings) = (blocks.len(), blocks.iter().copied().fold(0, u64::saturating_add));
             lines.push(format!(
                 "{timings} timings of {arms} arms took over 1.25 x the arm's median; they count"
             ));

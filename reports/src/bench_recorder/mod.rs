@@ -170,7 +170,7 @@ impl RecorderBench {
     /// How the times came about, one sentence a line.
     fn method(&self) -> Vec<String> {
         let pinned = self.clock.cpu.map(|cpu| format!(", kept on CPU {cpu}")).unwrap_or_default();
-        let disturbed: u64 = self.arms.iter().map(|arm| arm.disturbed_blocks).sum();
+        let disturbed: u64 = self.arms.iter().map(|arm| arm.disturbed_blocks).fold(0, u64::saturating_add);
         let mut lines = vec![
             format!(
                 "frames of {} records over {} octets of work, seed {}; a ring of {} records in {}",

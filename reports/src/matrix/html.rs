@@ -14,10 +14,10 @@ use wireproof_matrices::verdict::{Comparison, GateResult, Outcome, Verdict};
 const PICTURES: usize = 12;
 
 /// What the page adds to the look of every page: colours by name, pictures, tables that fold on a narrow screen, print.
-const LOOK: &str = include_str!("page.css");
+pub(crate) const LOOK: &str = include_str!("page.css");
 
 /// Nothing is fetched, nothing runs.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
+pub(crate) const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
 /// Writes the page.
 pub(super) fn write(report: &Report<'_>, out: &mut dyn Write) -> Result<(), RenderError> {

@@ -157,7 +157,7 @@ fn talk(v: &Verdict) -> String {
 }
 
 /// Text fit for XML 1.0: markup escaped, characters that it cannot hold made visible, line feeds kept.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let line = |line: &str| page::escape(line).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}");
     text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }

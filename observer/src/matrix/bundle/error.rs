@@ -108,7 +108,7 @@ impl BundleError {
         move |source| BundleError::Io { path, source }
     }
 
-    pub(super) fn damaged(bundle: &Path, path: &str, what: impl Into<String>) -> BundleError {
+    pub(crate) fn damaged(bundle: &Path, path: &str, what: impl Into<String>) -> BundleError {
         let damage = Damage { path: path.to_owned(), what: what.into() };
         BundleError::Damaged { bundle: bundle.to_owned(), damages: vec![damage] }
     }

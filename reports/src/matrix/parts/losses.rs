@@ -122,7 +122,7 @@ pub(in crate::matrix) fn lags(v: &Verdict) -> Option<Lags> {
     let inside = |(edge, n): &(i64, u64)| (-1000..1000).contains(edge) && *n > 0;
     let bins = found.get("bins")?.as_object()?.iter().filter_map(bin).filter(inside).collect();
     let lags = Lags { under: number("under"), over: number("over"), bins };
-    (lags.under + lags.over > 0 || !lags.bins.is_empty()).then_some(lags)
+    (lags.under > 0 || lags.over > 0 || !lags.bins.is_empty()).then_some(lags)
 }
 
 /// Whose the missing datagrams are, and every loss.
@@ -136,7 +136,7 @@ pub(super) fn attribution(v: &Verdict) -> Part {
                 bench, proven by a counter. unknown: upstream without a record, or not to be told.";
     let mut part =
         Part::new(Kind::Plain, "Attribution").text(text).table(Table::new(&columns, rows)).table(losses(v));
-    let left = a.losses.len().saturating_sub(LOSSES) as u64 + a.losses_rest;
+    let left = a.losses_rest.saturating_add(a.losses.len().saturating_sub(LOSSES) as u64);
     if left > 0 {
         part = part.list([format!("{} more losses are not listed here.", count(left))]);
     }

@@ -2,10 +2,15 @@
 //!
 //! It judges figures; whether two runs may be compared at all is said before, by their identities.
 
-use crate::metrics::DEFINITIONS;
-use crate::plan::{Plan, PlanStream};
-use crate::verdict::{Outcome, Unit, Verdict};
-use std::collections::BTreeMap;
+mod budgets;
+mod figures;
+mod identity;
+
+pub use budgets::{BudgetError, BudgetLine, Budgets, Condition, Facts};
+pub use figures::{Better, Figure, Measure, figures};
+pub use identity::{Differences, Identity};
+
+use crate::verdict::Outcome;
 use std::fmt::Write;
 
 /// Growth of a time below this is noise, ns.
@@ -66,7 +71,7 @@ pub struct Budget {
     pub unmet: Option<String>,
 }
 
-/// A figure against its baseline and its budget, ns.
+/// A figure against its baseline and its budget.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// Its name.
@@ -79,15 +84,25 @@ pub struct Row {
     pub floor: i64,
     /// Its ceiling.
     pub budget: Option<Budget>,
+    /// Its unit.
+    pub unit: Measure,
+    /// Which way it gets worse.
+    pub better: Better,
 }
 
 impl Row {
     /// The worst of both grades.
     pub fn grade(&self) -> Grade {
-        against_baseline(self.baseline, self.now, self.floor).max(self.budget_grade().unwrap_or(Grade::Pass))
+        self.growth().max(self.budget_grade().unwrap_or(Grade::Pass))
     }
 
-    fn budget_grade(&self) -> Option<Grade> {
+    /// What the growth over the baseline is worth.
+    pub fn growth(&self) -> Grade {
+        self.better.grade(self.baseline, self.now, self.floor)
+    }
+
+    /// What the ceiling says; `None` without one.
+    pub fn budget_grade(&self) -> Option<Grade> {
         let budget = self.budget.as_ref()?;
         if budget.unmet.is_some() {
             Some(Grade::Inconclusive)
@@ -98,7 +113,7 @@ impl Row {
 
     /// The grade in words, with the budget named where it decides.
     pub fn verdict(&self) -> String {
-        let grown = against_baseline(self.baseline, self.now, self.floor);
+        let grown = self.growth();
         let unmet = self.budget.as_ref().and_then(|budget| budget.unmet.as_ref());
         match (grown, self.budget_grade(), unmet) {
             (Grade::Fail, Some(Grade::Fail), _) => "fail (baseline and budget)".to_owned(),
@@ -113,29 +128,36 @@ impl Row {
     pub fn cells(&self) -> [String; 7] {
         let change = i128::from(self.now) - i128::from(self.baseline);
         let sign = if change < 0 { "" } else { "+" };
+        let text = |value: i128| self.unit.text(value);
         [
             self.metric.clone(),
-            us(self.baseline.into()),
-            us(self.now.into()),
-            format!("{sign}{}", us(change)),
+            text(self.baseline.into()),
+            text(self.now.into()),
+            format!("{sign}{}", text(change)),
             ratio(self.baseline, self.now),
-            self.budget.as_ref().map_or_else(|| DASH.to_owned(), |budget| us(budget.limit.into())),
+            self.budget.as_ref().map_or_else(|| DASH.to_owned(), |budget| text(budget.limit.into())),
             self.verdict(),
         ]
     }
 }
 
-const DASH: &str = "\u{2014}";
+/// What stands where a ratio or a budget means nothing.
+pub const DASH: &str = "\u{2014}";
 
 /// Now over baseline with three decimals, half away from zero; a dash over a baseline at or below zero.
 pub fn ratio(baseline: i64, now: i64) -> String {
     if baseline <= 0 {
         return DASH.to_owned();
     }
-    let thousandths = rounded(i128::from(now) * 1000, i128::from(baseline));
+    let thousandths = ratio_thousandths(baseline, now).unwrap_or_default();
     let sign = if thousandths < 0 { "-" } else { "" };
     let size = thousandths.unsigned_abs();
     format!("{sign}{}.{:03}", size / 1000, size % 1000)
+}
+
+/// Now over baseline in thousandths, half away from zero; `None` over a baseline at or below zero.
+pub fn ratio_thousandths(baseline: i64, now: i64) -> Option<i128> {
+    (baseline > 0).then(|| rounded(i128::from(now) * 1000, i128::from(baseline)))
 }
 
 /// ns as us with one decimal, half away from zero, and commas between thousands.
@@ -150,6 +172,17 @@ pub fn us(ns: i128) -> String {
 fn rounded(value: i128, by: i128) -> i128 {
     let size = (value.abs() * 2 + by) / (by * 2);
     size * value.signum()
+}
+
+/// A whole number of the last of so many decimals, with its sign and commas.
+fn fixed(value: i128, decimals: u32) -> String {
+    let scale = 10_u128.pow(decimals);
+    let sign = if value < 0 { "-" } else { "" };
+    let size = value.unsigned_abs();
+    match decimals {
+        0 => format!("{sign}{}", thousands(size)),
+        _ => format!("{sign}{}.{:0width$}", thousands(size / scale), size % scale, width = decimals as usize),
+    }
 }
 
 /// Digits with commas between thousands.
@@ -177,104 +210,6 @@ pub fn markdown(rows: &[Row]) -> String {
     text
 }
 
-/// The times of a verdict by name, ns: the median of every treatment's arms, and what each adds to the baseline.
-pub fn figures(verdict: &Verdict) -> BTreeMap<String, i64> {
-    let mut figures = BTreeMap::new();
-    for gate in verdict.gates.iter().filter(|gate| gate.unit == Unit::Ns) {
-        for row in &gate.comparisons {
-            let stream = row.stream.as_ref().map_or_else(String::new, |stream| format!(":{stream}"));
-            let series = format!("{}{stream}", gate.metric);
-            let named = [
-                ("baseline".to_owned(), row.median_baseline),
-                (row.treatment.clone(), row.median_treatment),
-                (format!("{} minus baseline", row.treatment), row.median_baseline.and(row.hl)),
-            ];
-            let found = named.into_iter().filter_map(|(what, value)| Some((what, value?)));
-            figures.extend(found.map(|(what, value)| (format!("{series} {what}"), value.0.round() as i64)));
-        }
-    }
-    figures
-}
-
-/// The figures that two verdicts share, against one another and against budgets by the same names.
-pub fn rows(then: &Verdict, now: &Verdict, floor_ns: i64, budgets: &BTreeMap<String, Budget>) -> Vec<Row> {
-    let (baseline, figures) = (figures(then), figures(now));
-    let shared =
-        figures.into_iter().filter_map(|(name, now)| Some((baseline.get(&name).copied()?, name, now)));
-    shared
-        .map(|(baseline, metric, now)| {
-            let budget = budgets.get(&metric).cloned();
-            Row { metric, baseline, now, floor: floor_ns, budget }
-        })
-        .collect()
-}
-
-/// What two runs must have in common before their figures may be compared.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Identity {
-    /// Metrics and the versions of their definitions.
-    pub metrics: BTreeMap<String, u32>,
-    /// Build of the device.
-    pub device_build: String,
-    /// Frames a second.
-    pub fps: u32,
-    /// Streams as one line each.
-    pub streams: Vec<String>,
-    /// Hash of the gates.
-    pub gates_sha256: String,
-}
-
-/// Why two runs may not be compared.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Differences {
-    /// Metrics whose definition changed: these are never compared.
-    pub versions: Vec<String>,
-    /// What may be allowed to differ, and then marks the report.
-    pub conditions: Vec<String>,
-}
-
-impl Identity {
-    /// That of a run: its plan, the hash of its gates, and the build the device said it was.
-    pub fn of(plan: &Plan, gates_sha256: &str, device_build: &str) -> Self {
-        let stream = |one: &PlanStream| {
-            let (id, protocol, universes) = (&one.id, &one.protocol, &one.universes);
-            format!("{id} {protocol} [{universes}] {} a frame", one.datagrams_per_frame)
-        };
-        Identity {
-            metrics: plan.gate.iter().map(|gate| (gate.metric.clone(), DEFINITIONS)).collect(),
-            device_build: device_build.to_owned(),
-            fps: plan.target.expected_fps,
-            streams: plan.stream.iter().map(stream).collect(),
-            gates_sha256: gates_sha256.to_owned(),
-        }
-    }
-
-    /// How another run differs from this one.
-    pub fn differences(&self, other: &Identity) -> Differences {
-        let mut found = Differences::default();
-        for (metric, version) in &self.metrics {
-            match other.metrics.get(metric) {
-                Some(now) if now != version => {
-                    found.versions.push(format!("{metric}: definition {version} then, {now} here"));
-                }
-                Some(_) => {}
-                None => found.conditions.push(format!("metric {metric} is only in the baseline")),
-            }
-        }
-        let added = other.metrics.keys().filter(|metric| !self.metrics.contains_key(*metric));
-        found.conditions.extend(added.map(|metric| format!("metric {metric} is not in the baseline")));
-        let rows = [
-            ("device build", self.device_build.clone(), other.device_build.clone()),
-            ("frames a second", self.fps.to_string(), other.fps.to_string()),
-            ("streams", self.streams.join("; "), other.streams.join("; ")),
-            ("gates_sha256", self.gates_sha256.clone(), other.gates_sha256.clone()),
-        ];
-        let differ = rows.into_iter().filter(|(_, then, now)| then != now);
-        found.conditions.extend(differ.map(|(what, then, now)| format!("{what}: {then} then, {now} here")));
-        found
-    }
-}
-
 /// Whether a run may become a baseline, or why not. It is chosen by hand, never by being the last.
 pub fn fit_as_baseline(outcome: Outcome, exploratory: bool, sealed: bool) -> Result<(), &'static str> {
     match outcome {
@@ -292,7 +227,15 @@ mod tests {
 
     fn row(baseline: i64, now: i64, limit: i64, unmet: Option<&str>) -> Row {
         let budget = Some(Budget { limit, unmet: unmet.map(str::to_owned) });
-        Row { metric: "m".into(), baseline, now, floor: FLOOR_NS, budget }
+        Row {
+            metric: "m".into(),
+            baseline,
+            now,
+            floor: FLOOR_NS,
+            budget,
+            unit: Measure::Ns,
+            better: Better::Less,
+        }
     }
 
     #[test]
@@ -310,24 +253,9 @@ mod tests {
         assert_eq!([us(1_234_567_850), us(-50), us(49), us(0)], ["1,234,567.9", "-0.1", "0.0", "0.0"]);
         assert_eq!([ratio(2000, 3001), ratio(8, -12), ratio(0, 5)], ["1.501", "-1.500", DASH]);
         assert_eq!(us(i64::MIN.into()), "-9,223,372,036,854,775.8");
-    }
-
-    #[test]
-    fn runs_under_other_conditions_or_definitions_are_told_apart() {
-        let identity =
-            Identity { metrics: [("a".into(), 1), ("b".into(), 1)].into(), fps: 60, ..Identity::default() };
-        let mut other = identity.clone();
-        assert_eq!(identity.differences(&other), Differences::default());
-        other.metrics = [("a".into(), 2), ("c".into(), 1)].into();
-        other.fps = 50;
-        let found = identity.differences(&other);
-        assert_eq!(found.versions, ["a: definition 1 then, 2 here"]);
-        let conditions = [
-            "metric b is only in the baseline",
-            "metric c is not in the baseline",
-            "frames a second: 60 then, 50 here",
-        ];
-        assert_eq!(found.conditions, conditions);
+        let shown = [Measure::Ns, Measure::Ppm, Measure::Count, Measure::Millihertz, Measure::CpuHundredths];
+        let shown = shown.map(|unit| unit.text(-1_234_567));
+        assert_eq!(shown, ["-1,234.6", "-1,234,567", "-1,234,567", "-1,234.567", "-12,345.67"]);
     }
 
     #[test]
@@ -344,6 +272,39 @@ mod tests {
             let grade = |now| against_baseline(baseline, now, FLOOR_NS);
             prop_assert!(grade(now) <= grade(now.saturating_add(more)));
             prop_assert_eq!(grade(now) == Grade::Pass || now > baseline, true);
+        }
+
+        #[test]
+        fn exactly_at_a_limit_is_not_past_it(hundreds in 1..i64::MAX / 200, floor in 0..i64::MAX / 2) {
+            let baseline = hundreds * 100;
+            let (warn, fail) = (hundreds * 105, hundreds * 110);
+            let grade = |now| against_baseline(baseline, now, 0);
+            let around = |limit| [grade(limit), grade(limit + 1)];
+            prop_assert_eq!((around(warn), around(fail)), ([Grade::Pass, Grade::Warn], [Grade::Warn, Grade::Fail]));
+            // Whatever the ratio says, growth by the floor itself never fails.
+            prop_assert!(against_baseline(baseline.min(i64::MAX / 2), baseline.min(i64::MAX / 2) + floor, floor) < Grade::Fail);
+        }
+
+        #[test]
+        fn past_ten_percent_it_fails_one_past_the_floor(baseline in 1..10 * FLOOR_NS) {
+            let grade = |grown| against_baseline(baseline, baseline + grown, FLOOR_NS);
+            prop_assert_eq!([grade(FLOOR_NS) == Grade::Fail, grade(FLOOR_NS + 1) == Grade::Fail], [false, true]);
+        }
+
+        #[test]
+        fn from_nothing_or_less_any_growth_warns_and_past_the_floor_fails(baseline in i64::MIN..=0, floor in 0..i64::MAX) {
+            let grade = |grown: i64| against_baseline(baseline, baseline.saturating_add(grown), floor);
+            prop_assert_eq!([grade(-1), grade(0)], [Grade::Pass; 2]);
+            let at = if floor == 0 { Grade::Pass } else { Grade::Warn };
+            prop_assert_eq!([grade(floor), grade(floor + 1)], [at, Grade::Fail]);
+            prop_assert_eq!(ratio(baseline, baseline.saturating_add(floor)), DASH);
+        }
+
+        #[test]
+        fn a_row_is_as_bad_as_its_worst_part(baseline in any::<i64>(), now in any::<i64>(), limit in any::<i64>()) {
+            let grade = row(baseline, now, limit, None).grade();
+            prop_assert!(grade >= against_baseline(baseline, now, FLOOR_NS));
+            prop_assert_eq!(grade == Grade::Fail, now > limit || against_baseline(baseline, now, FLOOR_NS) == Grade::Fail);
         }
     }
 }

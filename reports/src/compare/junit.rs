@@ -1,0 +1,69 @@
+//! A comparison as JUnit XML: one test case a figure that decides; diagnostics are none.
+
+use super::Comparison;
+use crate::Verdict;
+use crate::matrix::xml_escape as escape;
+use std::io::{self, Write};
+use wireproof_matrices::compare::Grade;
+use wireproof_matrices::plan::Class;
+
+/// The element within a test case, if it has one, and what stands in it.
+type Case = (String, Option<&'static str>, String);
+
+/// Writes the suite.
+pub(super) fn write(c: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    let cases = cases(c);
+    let number = |element| cases.iter().filter(|(_, end, _)| *end == Some(element)).count();
+    let totals = format!(
+        "tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\"",
+        cases.len(),
+        number("failure"),
+        number("error"),
+        number("skipped")
+    );
+    let marked = if c.allowed_differences.is_empty() { "" } else { " (different runs)" };
+    let suite = escape(&format!("{} against {}{marked}", c.run.name, c.baseline.name));
+    writeln!(
+        out,
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"wireproof compare\" {totals}>"
+    )?;
+    writeln!(out, "  <testsuite name=\"{suite}\" {totals}>")?;
+    for (name, end, text) in &cases {
+        let (name, text) = (escape(name), escape(text));
+        let inner = end.map_or_else(
+            || format!("<system-out>{text}</system-out>"),
+            |end| format!("<{end} message=\"{text}\"/>"),
+        );
+        writeln!(out, "    <testcase classname=\"{suite}\" name=\"{name}\">{inner}</testcase>")?;
+    }
+    writeln!(out, "    <system-out>{}</system-out>", escape(&c.line()))?;
+    writeln!(out, "  </testsuite>\n</testsuites>")
+}
+
+fn cases(c: &Comparison) -> Vec<Case> {
+    let rows = c.rows.iter().filter(|row| row.class == Class::Gate);
+    let mut cases: Vec<Case> = rows
+        .map(|row| {
+            let [metric, baseline, now, change, ratio, budget, says] = row.cells();
+            let text = format!(
+                "{says}: {baseline} then, {now} here ({change} {}), ratio {ratio}, budget {budget}",
+                row.unit.word()
+            );
+            (metric, end(row.verdict), text.replace(" )", ")"))
+        })
+        .collect();
+    let missing = c.not_compared.iter().filter(|one| one.class == Class::Gate);
+    cases.extend(missing.map(|one| (one.metric.clone(), Some("skipped"), one.why.clone())));
+    if matches!(c.verdict, Verdict::Invalid | Verdict::Partial) {
+        cases.push(("run".to_owned(), Some("error"), c.line()));
+    }
+    cases
+}
+
+fn end(grade: Grade) -> Option<&'static str> {
+    match grade {
+        Grade::Pass | Grade::Warn => None,
+        Grade::Inconclusive => Some("skipped"),
+        Grade::Fail => Some("failure"),
+    }
+}

@@ -1,0 +1,73 @@
+//! A sheet as a self-contained page in the look of a matrix: nothing is fetched, nothing runs.
+
+use super::{Align, Grid, Part, Sheet};
+use crate::matrix::{LOOK, POLICY};
+use crate::page::{STYLE, escape};
+use std::io::{self, Write};
+
+/// Writes the page.
+pub(super) fn write(sheet: &Sheet, out: &mut dyn Write) -> io::Result<()> {
+    let (word, title) = (escape(&sheet.word), escape(&sheet.title));
+    writeln!(out, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">")?;
+    writeln!(out, "<meta name=\"viewport\" content=\"width=device-width\">")?;
+    writeln!(out, "<meta name=\"color-scheme\" content=\"light dark\">")?;
+    writeln!(out, "<meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">")?;
+    writeln!(out, "<title>{word} {title}</title>\n<style>{STYLE}\n{LOOK}</style>\n</head>\n<body>")?;
+    let class = class(&sheet.word).map(|class| format!("<span class=\"{class} badge\">{word}</span>"));
+    writeln!(out, "<h1>{} {title}</h1>", class.unwrap_or(word))?;
+    sheet.parts.iter().filter(|part| !part.is_empty()).try_for_each(|one| part(one, out))?;
+    writeln!(out, "</body>\n</html>")
+}
+
+fn part(part: &Part, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "<section>")?;
+    if !part.heading.is_empty() {
+        writeln!(out, "<h2>{}</h2>", escape(&part.heading))?;
+    }
+    part.texts.iter().try_for_each(|text| writeln!(out, "<p>{}</p>", escape(text)))?;
+    part.grid.iter().try_for_each(|grid| table(grid, out))?;
+    if !part.list.is_empty() {
+        writeln!(out, "<ul>")?;
+        part.list.iter().try_for_each(|text| writeln!(out, "<li>{}", escape(text)))?;
+        writeln!(out, "</ul>")?;
+    }
+    writeln!(out, "</section>")
+}
+
+fn table(grid: &Grid, out: &mut dyn Write) -> io::Result<()> {
+    let headless = grid.headless();
+    writeln!(out, "<div class=\"scroll\"><table class=\"{}\">", if headless { "facts" } else { "fold" })?;
+    if !headless {
+        let head = |(name, align): &(String, Align)| format!("<th{}>{}", side(*align), escape(name));
+        writeln!(out, "<thead><tr>{}</thead>", grid.columns.iter().map(head).collect::<String>())?;
+    }
+    writeln!(out, "<tbody>")?;
+    for row in &grid.rows {
+        let cells: String = row.iter().zip(&grid.columns).map(|(text, column)| cell(text, column)).collect();
+        writeln!(out, "<tr>{cells}")?;
+    }
+    writeln!(out, "</tbody></table></div>")
+}
+
+fn side(align: Align) -> &'static str {
+    match align {
+        Align::Left => "",
+        Align::Right => " class=\"n\"",
+    }
+}
+
+fn cell(text: &str, (name, align): &(String, Align)) -> String {
+    let class = class(text).map(|class| format!(" class=\"{class}\""));
+    let class = class.unwrap_or_else(|| side(*align).to_owned());
+    format!("<td{class} data-name=\"{}\">{}", escape(name), escape(text))
+}
+
+/// The class of colour of a text that begins with a word that judges.
+pub(super) fn class(text: &str) -> Option<&'static str> {
+    match text.split(' ').next()?.to_ascii_lowercase().as_str() {
+        "pass" | "better" => Some("good"),
+        "fail" | "worse" | "gone" | "invalid" => Some("bad"),
+        "warn" | "inconclusive" | "unclear" | "partial" => Some("open"),
+        _ => None,
+    }
+}
