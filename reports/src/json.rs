@@ -21,13 +21,6 @@ pub(crate) fn write_line<T: Serialize>(value: &T, out: &mut dyn Write) -> Result
     Ok(out.write_all(b"\n")?)
 }
 
-/// Writes any value on one line without its end, fit to stand in an HTML script element: nothing in it can end one.
-pub(crate) fn write_embedded<T: Serialize>(value: &T, out: &mut dyn Write) -> Result<(), RenderError> {
-    let mut octets = Vec::new();
-    write_line(value, &mut octets)?;
-    Ok(out.write_all(embedded(&octets).trim_end().as_bytes())?)
-}
-
 /// JSON fit to stand in a script element. These characters stand in its strings only, and mean the same escaped.
 pub(crate) fn embedded(json: &[u8]) -> String {
     let text = String::from_utf8_lossy(json);
