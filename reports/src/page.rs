@@ -50,7 +50,12 @@ pub fn escape(text: &str) -> String {
 
 /// Writes the page of a run.
 pub(crate) fn render(s: &Summary, out: &mut dyn Write) -> Result<(), RenderError> {
-    write(&s.source.name, s, &[], out)
+    write(file_name(&s.source.name), s, &[], out)
+}
+
+/// The last part of a path; several paths stay as they are.
+fn file_name(name: &str) -> &str {
+    if name.contains(", ") { name } else { name.rsplit('/').find(|part| !part.is_empty()).unwrap_or(name) }
 }
 
 /// Writes the page: title, the verdict, the sections given, then everything the run has shown.
@@ -60,7 +65,7 @@ pub(crate) fn render(s: &Summary, out: &mut dyn Write) -> Result<(), RenderError
 pub fn write(title: &str, s: &Summary, sections: &[Section], out: &mut dyn Write) -> Result<(), RenderError> {
     let choice = Choice::of(s);
     shell::open(&format!("{} {title}", s.verdict.word()), out)?;
-    overview::write(title, s, out)?;
+    overview::write(title, !sections.is_empty(), s, out)?;
     writeln!(out, "<main>")?;
     sections.iter().try_for_each(|section| table(section, out))?;
     overview::owners(s, &choice, out)?;
@@ -84,13 +89,19 @@ pub(crate) fn step(range: f64) -> f64 {
 }
 
 /// Says how many of a list the page does not have, if any.
-fn more(all: usize, shown: usize, noun: &str, why: &str, out: &mut dyn Write) -> io::Result<()> {
+fn more(
+    all: usize,
+    shown: usize,
+    (one, several): (&str, &str),
+    why: &str,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     match all.saturating_sub(shown) {
         0 => Ok(()),
-        1 => writeln!(out, "<p class=\"sub\">1 more {noun} is not shown: {why}.</p>"),
+        1 => writeln!(out, "<p class=\"sub\">1 more {one} is not shown: {why}.</p>"),
         n => writeln!(
             out,
-            "<p class=\"sub\">{} more {noun}s are not shown: {why}.</p>",
+            "<p class=\"sub\">{} more {several} are not shown: {why}.</p>",
             cell::spaced(n as u64)
         ),
     }

@@ -181,8 +181,8 @@ impl Output {
 
     /// Begins frame `number`, closing the one before.
     pub(crate) fn begin(&mut self, number: i64, at: i64, stamp: i64, packet: u64) -> Closed {
-        self.line.begin(number, at, self.current.map(|c| c.start));
         let closed = self.close();
+        self.line.begin(number, at, self.before.map(|(_, start)| start));
         self.current =
             Some(Current { number, start: at, start_stamp: stamp, last: at, packet, ..Current::default() });
         closed

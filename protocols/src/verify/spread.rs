@@ -137,9 +137,9 @@ impl Bars {
         }
         // Finer bars than the histogram tells values apart would stand like a comb.
         let least = (high / 200).max(FINEST);
-        let width_ns = round_up((high.saturating_sub(low) / most.saturating_sub(4).max(1)).max(least));
-        let from_ns = (low / width_ns).saturating_sub(1) * width_ns;
-        let n = ((high - from_ns) / width_ns + 2).min(most);
+        let width_ns = round_up((high.saturating_sub(low) / most.saturating_sub(7).max(1)).max(least));
+        let from_ns = (low / width_ns).saturating_sub(3) * width_ns;
+        let n = ((high - from_ns) / width_ns + 4).min(most);
         let mut bars =
             Bars { from_ns, width_ns, counts: vec![0; usize::try_from(n).unwrap_or(0)], ..Bars::default() };
         for (value, count) in values {

@@ -228,7 +228,8 @@ impl FrameLine {
             starts[i] = bin.first.min(end);
             let seen = (starts[i] + i64::from(bin.begun)).min(end);
             let (unseen, empty) = (i128::from(end - seen), i128::try_from(gap).unwrap_or(0));
-            let spread = next < bins && unseen >= empty;
+            // Of several frames that began here, the unseen ones may lie between them.
+            let spread = next < bins && empty > 0 && (bin.begun == 1 || unseen >= empty);
             for (k, start) in (0i128..).zip(&mut starts[i + 1..next]) {
                 let before = if spread { unseen * k / empty } else { unseen };
                 *start = seen + i64::try_from(before).unwrap_or(0);

@@ -48,10 +48,13 @@ impl Cell {
         format!("{class}{path}{value}")
     }
 
-    /// As a cell of a table with the name of its column, if that has to be said.
+    /// As a cell of a table with the name of its column; without it as short as can be.
     pub(super) fn td(&self, name: Option<&str>) -> String {
-        let name = name.map(|name| format!(" data-name=\"{}\"", escape(name))).unwrap_or_default();
-        format!("<td{}{name}>{}", self.attributes(), self.text)
+        let Some(name) = name else {
+            let class = if self.class.ends_with("bad") { "bad" } else { "" };
+            return format!("<td{}>{}", Cell { class, ..self.clone() }.attributes(), self.text);
+        };
+        format!("<td{} data-name=\"{}\">{}", self.attributes(), escape(name), self.text)
     }
 
     /// Within a sentence: the figure standing at `path` of the record.
@@ -129,7 +132,9 @@ mod tests {
     fn figures_are_written_for_people_and_keep_their_value() {
         assert_eq!(spaced(0), "0");
         assert_eq!(spaced(1_234_567), "1\u{202f}234\u{202f}567");
-        assert_eq!(count(1_234).td(None), "<td class=\"n\" data-value=\"1234\">1\u{202f}234");
+        assert_eq!(count(1_234).td(None), "<td data-value=\"1234\">1\u{202f}234");
+        assert_eq!(count(7).class("n bad").td(None), "<td class=\"bad\">7");
+        assert_eq!(count(7).td(Some("x")), "<td class=\"n\" data-name=\"x\">7");
         assert_eq!(count(123).span("/a"), "<span data-path=\"/a\">123</span>");
         assert_eq!(words("<b>").span("/a"), "<span data-path=\"/a\">&lt;b&gt;</span>");
         let all = [999_999, 1_500_000_000, 150_000_000_000, 86_400_000_000_000].map(duration);

@@ -1,7 +1,6 @@
 //! Pictures of a run as inline SVG that stretches over the width of the page; what is to be read stands beside it as
 //! text, so that it keeps its size on every screen. Colours are classes, every mark has a shape as well.
 
-use super::cell::duration;
 use crate::summary::{Axis, Bars};
 use std::fmt::Write;
 
@@ -23,17 +22,47 @@ fn left(axis: Axis, bin: usize) -> f64 {
     WIDTH * bin as f64 / axis.bins.max(1) as f64
 }
 
-/// What runs to the right: times since the start.
+/// Steps of a time axis, seconds.
+const STEPS: [u64; 12] = [60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200, 86_400];
+
+/// What runs to the right: round times since the start.
 pub(super) fn time_labels(axis: Axis) -> String {
     let length = axis.bin_ns.saturating_mul(axis.bins as u64);
-    let mut out = String::from("<div class=\"x\" aria-hidden=\"true\"><span style=\"left:0\">0</span>");
-    for quarter in 1..4u64 {
-        let at = duration(length / 4 * quarter);
-        let class = if quarter == 2 { "" } else { " class=\"mid\"" };
-        let _ = write!(out, "<span{class} style=\"left:{}%\">{at}</span>", 25 * quarter);
+    let step = time_step(length);
+    let mut out = String::from("<div class=\"x\" aria-hidden=\"true\">");
+    for n in (0..8u64).take_while(|n| n.saturating_mul(step) <= length) {
+        let share = n.saturating_mul(step) as f64 * 100.0 / length.max(1) as f64;
+        let class = match (n, share) {
+            (0, _) => " class=\"start\"",
+            (_, 96.0..) => " class=\"end\"",
+            (n, _) if n % 2 == 1 => " class=\"mid\"",
+            _ => "",
+        };
+        let _ =
+            write!(out, "<span{class} style=\"left:{share:.2}%\">{}</span>", clock(n.saturating_mul(step)));
     }
-    let _ = writeln!(out, "<span class=\"end\" style=\"left:100%\">{}</span></div>", duration(length));
+    out.push_str("</div>\n");
     out
+}
+
+/// A step for five labels or so, ns.
+fn time_step(length: u64) -> u64 {
+    if length < 240_000_000_000 {
+        return (super::step(length as f64) as u64).max(1);
+    }
+    let whole = STEPS.iter().map(|s| s * 1_000_000_000).find(|step| length / step < 6);
+    whole.unwrap_or(length / 5)
+}
+
+/// A round time since the start.
+fn clock(ns: u64) -> String {
+    let seconds = ns / 1_000_000_000;
+    match seconds {
+        0 => round(ns as f64),
+        1..240 => format!("{} s", ns as f64 / 1e9),
+        240..7_200 => format!("{} min", seconds / 60),
+        _ => format!("{}:{:02} h", seconds / 3_600, seconds % 3_600 / 60),
+    }
 }
 
 /// A label to the left of a plot at a share of its height from the top.
@@ -113,7 +142,8 @@ fn ticks(scale: &Scale) -> String {
 fn round(ns: f64) -> String {
     match ns {
         n if n >= 1e9 => format!("{} s", n / 1e9),
-        n if n >= 1e6 || n < 1.0 => format!("{} ms", n / 1e6),
+        n if n < 1.0 => "0".to_owned(),
+        n if n >= 1e6 => format!("{} ms", n / 1e6),
         n => format!("{} \u{b5}s", n / 1e3),
     }
 }
@@ -165,7 +195,7 @@ pub(super) fn histogram(bars: &Bars, label_text: &str) -> String {
     let text = |ns: u64| round(ns as f64);
     let _ = writeln!(
         out,
-        "<span style=\"left:0\">{}</span><span style=\"left:50%\">{}</span><span class=\"end\" style=\"left:100%\">{}</span></div>",
+        "<span class=\"start\" style=\"left:0\">{}</span><span style=\"left:50%\">{}</span><span class=\"end\" style=\"left:100%\">{}</span></div>",
         text(bars.from_ns),
         text(middle),
         text(end)
@@ -174,16 +204,49 @@ pub(super) fn histogram(bars: &Bars, label_text: &str) -> String {
 }
 
 /// What a strip shows of a bin.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// No frame was due.
     Nothing,
     /// All frames whole.
     Whole,
     /// Frames torn, or without their end.
-    Torn,
+    Torn(Share),
     /// Of some frames nothing was seen.
-    Gone,
+    Gone(Share),
+}
+
+/// How many of the frames of a bin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Share {
+    /// Less than one in a hundred.
+    Few,
+    /// Less than one in ten.
+    Some,
+    /// One in ten or more.
+    Many,
+    /// All of them.
+    All,
+}
+
+impl Share {
+    /// `n` of `all`.
+    pub(super) fn of(n: u64, all: u64) -> Share {
+        match n {
+            n if n >= all => Share::All,
+            n if n.saturating_mul(10) >= all => Share::Many,
+            n if n.saturating_mul(100) >= all => Share::Some,
+            _ => Share::Few,
+        }
+    }
+
+    fn height(self) -> f64 {
+        match self {
+            Share::Few => 7.0,
+            Share::Some => 9.0,
+            Share::Many | Share::All => STRIP,
+        }
+    }
 }
 
 /// Bins in a row: thin where all is whole, high where something was torn, broken where nothing was seen.
@@ -193,7 +256,8 @@ pub(super) fn strip(axis: Axis, states: &[State], label_text: &str) -> String {
     );
     let mut at = 0;
     while at < states.len() {
-        let run = states[at..].iter().take_while(|state| **state == states[at]).count();
+        let state = states[at];
+        let run = states[at..].iter().take_while(|s| **s == state).count();
         let (x, width) = (left(axis, at), left(axis, at + run) - left(axis, at));
         at += run;
         let mut rect = |class: &str, y: f64, height: f64, least: f64| {
@@ -203,13 +267,13 @@ pub(super) fn strip(axis: Axis, states: &[State], label_text: &str) -> String {
                 "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y}\" width=\"{width:.1}\" height=\"{height}\"/>"
             );
         };
-        match states[at - run] {
+        match state {
             State::Nothing => {}
             State::Whole => rect("whole", 4.0, 4.0, 0.0),
-            State::Torn => rect("torn", 0.0, STRIP, 3.0),
-            State::Gone => {
-                rect("gone", 0.0, 4.0, 3.0);
-                rect("gone", 8.0, 4.0, 3.0);
+            State::Torn(share) => rect("torn", STRIP - share.height(), share.height(), 3.0),
+            State::Gone(share) => {
+                rect("gone", STRIP - share.height(), share.height() - 5.0, 3.0);
+                rect("gone", 9.0, 3.0, 3.0);
             }
         }
     }
@@ -254,13 +318,30 @@ mod tests {
 
     #[test]
     fn a_strip_has_one_mark_a_run_and_a_shape_for_each_state() {
-        let picture = strip(AXIS, &[State::Whole, State::Whole, State::Torn, State::Gone], "x");
+        let picture =
+            strip(AXIS, &[State::Whole, State::Whole, State::Torn(Share::All), State::Gone(Share::Few)], "x");
         assert_eq!(picture.matches("<rect").count(), 4, "{picture}");
         assert!(picture.contains("class=\"whole\" x=\"0.0\" y=\"4\" width=\"500.0\""), "{picture}");
         assert!(
             picture.contains("class=\"torn\" x=\"500.0\" y=\"0\" width=\"250.0\" height=\"12\""),
             "{picture}"
         );
+    }
+
+    #[test]
+    fn times_along_the_axis_are_round_and_few() {
+        let second = 1_000_000_000;
+        for (length, last) in [
+            (5 * second / 10, "500 ms"),
+            (100 * second, "100 s"),
+            (3_600 * second, "60 min"),
+            (86_400 * second, "24:00 h"),
+        ] {
+            let labels = time_labels(Axis { start_ns: 0, bin_ns: length, bins: 1 });
+            assert!((4..=8).contains(&labels.matches("<span").count()), "{labels}");
+            assert!(labels.contains(&format!(">{last}</span></div>")), "{labels}");
+        }
+        assert!(time_labels(Axis { start_ns: 0, bin_ns: u64::MAX, bins: 512 }).matches("<span").count() <= 8);
     }
 
     #[test]

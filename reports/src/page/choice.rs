@@ -5,7 +5,7 @@ use crate::render::RenderError;
 use crate::summary::{Finding, Output, Stream, Summary};
 use serde_json::{Map, Value, json};
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Outputs with pictures.
 const OUTPUTS: usize = 12;
@@ -13,14 +13,28 @@ const OUTPUTS: usize = 12;
 const STRIPS: usize = 96;
 /// Strips of one output while others want some.
 const STRIPS_EACH: usize = 24;
-/// Rows of the tables of outputs, streams and events.
+/// Rows of the tables of outputs and events.
 const OUTPUT_ROWS: usize = 64;
-const STREAM_ROWS: usize = 4_096;
 const EVENT_ROWS: usize = 100;
+/// Room for the table of streams and what the record keeps of them, octets; a stream takes so many beside its
+/// addresses, which stand there twice.
+const STREAM_ROOM: usize = 1_510_000;
+const STREAM_ROW: usize = 310;
+/// Rows of one code that is no violation.
+const ROWS_OF_A_CODE: usize = 3;
 /// Streams with losses that are listed with their owners.
 const LOSERS: usize = 24;
 /// Largest record that a page carries whole, octets.
 const WHOLE: usize = 900_000;
+
+/// A finding, and how many like it stand in its row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Event {
+    /// Its index.
+    pub(super) at: usize,
+    /// Findings like it on other streams at the same time.
+    pub(super) alike: usize,
+}
 
 /// Indices into the lists of the record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,7 +46,7 @@ pub(super) struct Choice {
     /// Streams of the table.
     pub(super) streams: Vec<usize>,
     /// Findings of the table.
-    pub(super) events: Vec<usize>,
+    pub(super) events: Vec<Event>,
     /// Streams whose losses are listed, and how many have any.
     pub(super) losers: (Vec<usize>, usize),
 }
@@ -70,20 +84,17 @@ impl Choice {
     pub(super) fn of(s: &Summary) -> Choice {
         let mut outputs: Vec<usize> = (0..s.outputs.len()).collect();
         outputs.sort_by_key(|at| Reverse(output_badness(s, &s.outputs[*at])));
-        let mut streams: Vec<usize> = (0..s.streams.len()).collect();
-        if streams.len() > STREAM_ROWS {
-            streams.sort_by_key(|at| Reverse(badness(&s.streams[*at])));
-            streams.truncate(STREAM_ROWS);
-        }
         let mut events: Vec<usize> = (0..s.findings.len()).collect();
         events.sort_by_key(|at| {
             let f = &s.findings[*at];
             (Reverse(cost(f)), severity(f), f.tainted, Reverse(f.count), f.first_ns)
         });
+        few_of_a_code(s, &mut events);
+        let mut events = folded(s, &events);
         events.truncate(EVENT_ROWS);
         let drawn = drawn(s, &outputs);
         outputs.truncate(OUTPUT_ROWS);
-        Choice { drawn, outputs, streams, events, losers: losers(s) }
+        Choice { drawn, outputs, streams: streams(s), events, losers: losers(s) }
     }
 
     /// The record as the page carries it: whole, or without what the page has nothing of.
@@ -106,11 +117,12 @@ impl Choice {
         let listed: BTreeSet<usize> = self.streams.iter().copied().collect();
         let outputs: BTreeSet<usize> = self.drawn.iter().map(|(output, _)| *output).collect();
         let rows: BTreeSet<usize> = self.outputs.iter().copied().collect();
-        let events: BTreeSet<usize> = self.events.iter().copied().collect();
-        let named = self.events.iter().filter_map(|at| stream_of(record, *at));
+        let events: BTreeSet<usize> = self.events.iter().map(|e| e.at).collect();
+        let named = self.events.iter().filter_map(|e| stream_of(record, e.at));
         let named: BTreeSet<usize> = named.chain(self.losers.0.iter().copied()).collect();
         each(record, "streams", |at, stream| match () {
-            () if streams.contains(&at) || named.contains(&at) => {}
+            () if streams.contains(&at) => {}
+            () if named.contains(&at) => without_pictures(stream),
             () if listed.contains(&at) => *stream = row_of_stream(stream),
             () => *stream = json!({}),
         });
@@ -131,6 +143,53 @@ impl Choice {
     }
 }
 
+/// Findings that stand side by side, say the same within a second, and differ in their streams, as one row.
+fn folded(s: &Summary, events: &[usize]) -> Vec<Event> {
+    let alike = |a: &Finding, b: &Finding| {
+        (&a.code, &a.severity, &a.text, a.tainted) == (&b.code, &b.severity, &b.text, b.tainted)
+            && a.first_ns.abs_diff(b.first_ns) < 1_000_000_000
+            && a.stream != b.stream
+            && a.owners == b.owners
+    };
+    let mut rows: Vec<Event> = Vec::new();
+    for at in events {
+        match rows.last_mut().filter(|row| alike(&s.findings[row.at], &s.findings[*at])) {
+            Some(row) => row.alike += 1,
+            None => rows.push(Event { at: *at, alike: 0 }),
+        }
+    }
+    rows
+}
+
+/// Keeps the first few of each code that is no violation: one habit of a sender fills no page.
+fn few_of_a_code(s: &Summary, events: &mut Vec<usize>) {
+    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+    events.retain(|at| {
+        let f = &s.findings[*at];
+        let n = seen.entry(&f.code).or_default();
+        *n += 1;
+        severity(f) == 0 || *n <= ROWS_OF_A_CODE
+    });
+}
+
+/// The streams of the table: all, or as many of the worst as there is room for.
+fn streams(s: &Summary) -> Vec<usize> {
+    let room = |at: &usize| {
+        let stream = &s.streams[*at];
+        STREAM_ROW + 2 * (stream.source.len() + stream.destination.as_ref().map_or(0, String::len))
+    };
+    let mut streams: Vec<usize> = (0..s.streams.len()).collect();
+    if streams.iter().map(room).sum::<usize>() > STREAM_ROOM {
+        streams.sort_by_key(|at| Reverse(badness(&s.streams[*at])));
+        let mut taken = 0;
+        streams.retain(|at| {
+            taken += room(at);
+            taken <= STREAM_ROOM
+        });
+    }
+    streams
+}
+
 fn losers(s: &Summary) -> (Vec<usize>, usize) {
     let mut losers: Vec<usize> = (0..s.streams.len()).filter(|at| s.streams[*at].sequence.lost > 0).collect();
     losers.sort_by_key(|at| Reverse(s.streams[*at].sequence.lost));
@@ -148,10 +207,10 @@ fn each(record: &mut Value, list: &str, mut change: impl FnMut(usize, &mut Value
     items.into_iter().flatten().enumerate().for_each(|(at, item)| change(at, item));
 }
 
-fn without_pictures(output: &mut Value) {
-    if let Some(output) = output.as_object_mut() {
-        output.remove("timeline");
-        output.remove("frame_interval_bars");
+fn without_pictures(item: &mut Value) {
+    if let Some(item) = item.as_object_mut() {
+        item.remove("timeline");
+        item.remove("frame_interval_bars");
     }
 }
 

@@ -1,7 +1,7 @@
 //! Each output over time: frame intervals, their distribution, and a strip of completeness for every stream.
 
 use super::cell::{count, duration, hertz, length, words};
-use super::chart::{self, State};
+use super::chart::{self, Share, State};
 use super::choice::Choice;
 use super::escape;
 use crate::summary::{Axis, Output, Stream, Summary, Timeline};
@@ -22,13 +22,13 @@ pub(super) fn write(s: &Summary, choice: &Choice, out: &mut dyn Write) -> io::Re
         device(s, axis, *at, streams, out)?;
     }
     let with_frames = s.outputs.iter().filter(|o| o.frames.seen > 0).count();
-    super::more(with_frames, choice.drawn.len(), "output", "the worst are drawn", out)?;
+    super::more(with_frames, choice.drawn.len(), ("output", "outputs"), "the worst are drawn", out)?;
     writeln!(out, "</section>")
 }
 
 const KEYS: &str = "<span><i class=\"whole\"></i>thin: every frame complete</span> <span><i class=\"torn\"></i>high: \
-                    a frame torn or without its end</span> <span><i class=\"gone\"></i>broken: of a frame nothing was \
-                    seen</span> <span>empty: no frame was due</span>";
+                    frames torn or without their end</span> <span><i class=\"gone\"></i>broken: of frames nothing was \
+                    seen</span> <span>the higher, the larger their share</span> <span>empty: no frame was due</span>";
 
 fn device(s: &Summary, axis: Axis, at: usize, streams: &[usize], out: &mut dyn Write) -> io::Result<()> {
     let o = &s.outputs[at];
@@ -49,8 +49,8 @@ fn device(s: &Summary, axis: Axis, at: usize, streams: &[usize], out: &mut dyn W
         histogram(at, o, out)?;
         writeln!(out, "</div>")?;
     }
-    strips(s, axis, streams, out)?;
-    super::more(o.streams.len(), streams.len(), "stream", "the worst are drawn", out)?;
+    strips(s, axis, bins_between(o, axis), streams, out)?;
+    super::more(o.streams.len(), streams.len(), ("stream", "streams"), "the worst are drawn", out)?;
     writeln!(out, "</section>")
 }
 
@@ -58,6 +58,8 @@ fn intervals(axis: Axis, at: usize, o: &Output, out: &mut dyn Write) -> io::Resu
     let longest = &o.timeline.longest_ns;
     let worst = longest.iter().enumerate().max_by_key(|(bin, n)| (**n, std::cmp::Reverse(*bin)));
     let (bin, most) = worst.map_or((0, 0), |(bin, n)| (bin, *n));
+    let mut shown = longest.clone();
+    held(&mut shown, 0, bins_between(o, axis), |before, _| before);
     let i = &o.frame_interval_ns;
     let label = format!("longest frame interval of every bin of {}", escape(&o.name));
     let since = duration(axis.bin_ns.saturating_mul(bin as u64));
@@ -69,7 +71,7 @@ fn intervals(axis: Axis, at: usize, o: &Output, out: &mut dyn Write) -> io::Resu
         length(most).span(&format!("/outputs/{at}/timeline/longest_ns/{bin}")),
         length(i.p50).span(&format!("/outputs/{at}/frame_interval_ns/p50"))
     )?;
-    writeln!(out, "{}</figure>", chart::intervals(axis, longest, i.p50, &label))
+    writeln!(out, "{}</figure>", chart::intervals(axis, &shown, i.p50, &label))
 }
 
 fn histogram(at: usize, o: &Output, out: &mut dyn Write) -> io::Result<()> {
@@ -90,7 +92,7 @@ fn histogram(at: usize, o: &Output, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}</figure>", chart::histogram(bars, &label))
 }
 
-fn strips(s: &Summary, axis: Axis, streams: &[usize], out: &mut dyn Write) -> io::Result<()> {
+fn strips(s: &Summary, axis: Axis, between: usize, streams: &[usize], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "<div class=\"strips\">")?;
     for at in streams {
         let stream = &s.streams[*at];
@@ -100,32 +102,55 @@ fn strips(s: &Summary, axis: Axis, streams: &[usize], out: &mut dyn Write) -> io
             format!("completeness of stream {at}: {} of {} frames, {} torn", f.complete, f.seen, f.torn);
         writeln!(
             out,
-            "<div class=\"strip\"><span>{}</span>{}<span class=\"sum\">{} of {}, {} torn</span></div>",
+            "<div class=\"strip\"><span>{}</span>{}<span class=\"sum\">{} of {} complete</span></div>",
             super::stream_name(*at, stream),
-            chart::strip(axis, &states(&stream.timeline, axis), &label),
+            chart::strip(axis, &states(&stream.timeline, axis, between), &label),
             count(f.complete).span(&path("complete")),
-            count(f.seen).span(&path("seen")),
-            count(f.torn).span(&path("torn"))
+            count(f.seen).span(&path("seen"))
         )?;
     }
     writeln!(out, "{}</div>", chart::time_labels(axis))
 }
 
+/// Bins without a frame that lie between two frames of an output although nothing is amiss.
+fn bins_between(o: &Output, axis: Axis) -> usize {
+    usize::try_from(o.frame_interval_ns.p50.saturating_mul(3) / 2 / axis.bin_ns.max(1))
+        .unwrap_or(0)
+        .min(axis.bins)
+}
+
+/// Lets what lies around so many bins without anything last over them.
+fn held<T: Copy + PartialEq>(values: &mut [T], none: T, between: usize, of: impl Fn(T, T) -> T) {
+    let mut at = 1;
+    while at < values.len() {
+        let run = values[at..].iter().take_while(|v| **v == none).count();
+        let before = values[at - 1];
+        if run > 0 && run <= between && before != none {
+            if let Some(after) = values.get(at + run).copied() {
+                values[at..at + run].fill(of(before, after));
+            }
+        }
+        at += run.max(1);
+    }
+}
+
 /// What each bin shows.
-fn states(t: &Timeline, axis: Axis) -> Vec<State> {
-    let at = |column: &[u64], bin: usize| column.get(bin).copied().unwrap_or(0) > 0;
+fn states(t: &Timeline, axis: Axis, between: usize) -> Vec<State> {
+    let at = |column: &[u64], bin: usize| column.get(bin).copied().unwrap_or(0);
     let state = |bin| {
-        if at(&t.missing, bin) {
-            State::Gone
-        } else if at(&t.torn, bin) || at(&t.unterminated, bin) {
-            State::Torn
-        } else if at(&t.frames, bin) {
-            State::Whole
-        } else {
-            State::Nothing
+        let (frames, missing) = (at(&t.frames, bin), at(&t.missing, bin));
+        let torn = at(&t.torn, bin).saturating_add(at(&t.unterminated, bin));
+        match (frames, missing, torn) {
+            (_, 1.., _) => State::Gone(Share::of(missing, frames)),
+            (_, 0, 1..) => State::Torn(Share::of(torn, frames)),
+            (1.., 0, 0) => State::Whole,
+            (0, 0, 0) => State::Nothing,
         }
     };
-    (0..axis.bins).map(state).collect()
+    let mut states: Vec<State> = (0..axis.bins).map(state).collect();
+    let same = |before, after| if before == after { before } else { State::Whole };
+    held(&mut states, State::Nothing, between, same);
+    states
 }
 
 /// The universe, port-address or device of a stream, with its sender.
@@ -140,5 +165,8 @@ pub(super) fn named(at: usize, s: &Stream) -> String {
     let id = count(u64::from(s.stream_id)).span(&format!("/streams/{at}/stream_id"));
     let name = s.name.as_deref().map(|name| words(name).span(&format!("/streams/{at}/name")));
     let kind = if s.kind == "sync" { " sync" } else { "" };
-    format!("{what} {id}{kind}{}", name.map(|name| format!(" \u{b7} {name}")).unwrap_or_default())
+    format!(
+        "<span>{what} {id}{kind}{}</span>",
+        name.map(|name| format!(" \u{b7} {name}")).unwrap_or_default()
+    )
 }

@@ -2,7 +2,7 @@
 
 use super::cell::{Cell, count, instant, made, ms, words};
 use super::chart;
-use super::choice::{Choice, cost, counts_frames};
+use super::choice::{Choice, Event, cost, counts_frames};
 use super::grid::{Column, Grid};
 use super::overview::{OWNERS, shares};
 use crate::groups;
@@ -11,7 +11,7 @@ use std::io::{self, Write};
 
 const COLUMNS: [Column; 7] = [
     ("/first_ns", "first seen", "t"),
-    ("", "frames torn", "n"),
+    ("", "frames", "n"),
     ("/severity", "severity", ""),
     ("/code", "code", ""),
     ("/count", "count", "n"),
@@ -24,13 +24,20 @@ pub(super) fn write(s: &Summary, choice: &Choice, out: &mut dyn Write) -> io::Re
     writeln!(out, "<section id=\"events\">\n<h2>Events</h2>")?;
     writeln!(out, "<p class=\"sub\">What cost the most frames comes first.</p>")?;
     let rows =
-        choice.events.iter().map(|at| (format!("/findings/{at}"), row(s, *at, &s.findings[*at]).to_vec()));
+        choice.events.iter().map(|e| (format!("/findings/{}", e.at), row(s, e, &s.findings[e.at]).to_vec()));
     Grid { label: "Events", columns: &COLUMNS, rows: rows.collect(), fold: true }.write(out)?;
-    super::more(s.findings.len(), choice.events.len(), "finding", "`--format json` lists all", out)?;
+    super::more(
+        s.findings.len(),
+        choice.events.iter().map(|e| 1 + e.alike).sum(),
+        ("finding", "findings"),
+        "`--format json` lists all",
+        out,
+    )?;
     writeln!(out, "</section>")
 }
 
-fn row(s: &Summary, at: usize, f: &Finding) -> [Cell; 7] {
+fn row(s: &Summary, event: &Event, f: &Finding) -> [Cell; 7] {
+    let at = event.at;
     let severity = match f.severity.as_str() {
         "violation" => words(&f.severity).class("bad"),
         "warning" => words(&f.severity).class("open"),
@@ -43,20 +50,24 @@ fn row(s: &Summary, at: usize, f: &Finding) -> [Cell; 7] {
         instant(f.first_ns, s.stamp_digits()),
         if cost(f) > 0 { frames.class("n bad") } else { frames },
         severity,
-        words(&f.code),
+        words(&f.code).class("t"),
         count(f.count),
         made(owner),
-        words(&f.text).class("what").and(&detail(s, at, f)),
+        words(&f.text).class("what").and(&detail(s, event, f)),
     ]
 }
 
 /// Where it was, what was expected, and where more is said.
-fn detail(s: &Summary, at: usize, f: &Finding) -> String {
+fn detail(s: &Summary, event: &Event, f: &Finding) -> String {
+    let at = event.at;
     let path = |key: &str| format!("/findings/{at}/{key}");
     let mut lines = Vec::new();
     if let Some((index, stream)) = f.stream.and_then(|at| Some((at, s.streams.get(at)?))) {
         let source = words(&stream.source).span(&format!("/streams/{index}/source"));
         lines.push(format!("{} from {source}", super::stream_name(index, stream)));
+    }
+    if event.alike > 0 {
+        lines.push(format!("and {} findings like it within a second, on other streams", event.alike));
     }
     if !f.expected.is_empty() || !f.got.is_empty() {
         let (expected, got) = (words(&f.expected).span(&path("expected")), words(&f.got).span(&path("got")));
@@ -145,7 +156,7 @@ fn downloads(s: &Summary, out: &mut dyn Write) -> io::Result<()> {
     };
     let rows = s.drains.iter().enumerate().take(200).map(row).collect();
     Grid { label: "Downloads", columns: &DOWNLOADS, rows, fold: true }.write(out)?;
-    super::more(s.drains.len(), 200, "download", "`--format json` lists all", out)
+    super::more(s.drains.len(), 200, ("download", "downloads"), "`--format json` lists all", out)
 }
 
 /// What the body of a download is worth.

@@ -15,7 +15,8 @@ pub(super) struct Grid {
     pub(super) columns: &'static [Column],
     /// Rows: their place in the record, and their cells.
     pub(super) rows: Vec<(String, Vec<Cell>)>,
-    /// A row becomes a card on a narrow screen.
+    /// A row becomes a card on a narrow screen; without it the style alone says which columns are figures, as a
+    /// table of thousands of rows has no room for more.
     pub(super) fold: bool,
 }
 
@@ -25,7 +26,7 @@ impl Grid {
         if self.rows.is_empty() {
             return writeln!(out, "<p>None.</p>");
         }
-        let class = if self.fold { " class=\"fold\"" } else { "" };
+        let class = if self.fold { " class=\"fold\"" } else { " class=\"streams\"" };
         let label = escape(self.label);
         writeln!(
             out,

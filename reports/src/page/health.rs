@@ -30,7 +30,7 @@ pub(super) fn write(s: &Summary, out: &mut dyn Write) -> io::Result<()> {
     ];
     if s.source.kind == "file" {
         let dropped = count(s.source.capture_dropped).span("/source/capture_dropped");
-        facts.push(("lost by the capture", format!("{dropped} packets, as the file says")));
+        facts.push(("lost by the capture", format!("{dropped} packets that the file tells of")));
     } else {
         facts.push(("longest gap of the receive loop", time(o.loop_gap_max_ns, "/loop_gap_max_ns")));
         let delay = format!(
@@ -117,7 +117,9 @@ fn cannot(s: &Summary) -> Vec<String> {
         say("Arrival times apart from delays of this program.");
     }
     if s.reconciled.is_none() {
-        say("What the sender meant to send: no record of the device was read (`--ring`, `--drain`).");
+        say(
+            "What the sender meant to send: no record of the device was read (<code>--ring</code>, <code>--drain</code>).",
+        );
     }
     if s.findings.iter().any(|f| f.code == "CAP-OFFLOAD") {
         say("Checksum errors of offloading senders on the capturing host.");

@@ -30,10 +30,11 @@ pub(super) fn shares(o: &Owners) -> [u64; 4] {
 }
 
 /// Writes the heading, the sentence of the verdict and the figures at a glance.
-pub(super) fn write(title: &str, s: &Summary, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(title: &str, told: bool, s: &Summary, out: &mut dyn Write) -> io::Result<()> {
     let (class, word) = (class(s.verdict), s.verdict.word());
     writeln!(out, "<header>\n<h1><span class=\"{class} badge\">{word}</span> {}</h1>", super::escape(title))?;
-    writeln!(out, "<p class=\"lead\">{}</p>", words(&s.reason).span("/reason"))?;
+    let what = if told { "What was observed: " } else { "" };
+    writeln!(out, "<p class=\"lead\">{what}{}</p>", words(&s.reason).span("/reason"))?;
     writeln!(out, "<p class=\"sub\">{}</p>\n</header>", about(s))?;
     writeln!(out, "<div class=\"tiles\">")?;
     tiles(s).iter().try_for_each(|tile| writeln!(out, "{tile}"))?;
@@ -70,7 +71,7 @@ fn tiles(s: &Summary) -> [String; 4] {
         count(s.datagrams.lighting).span("/datagrams/lighting")
     );
     let findings = format!(
-        "{} warnings, {} infos",
+        "warnings: {}, infos: {}",
         n(t.findings.warning, "/findings/warning"),
         n(t.findings.info, "/findings/info")
     );
@@ -104,7 +105,7 @@ fn tiles(s: &Summary) -> [String; 4] {
     ]
 }
 
-const COLUMNS: [Column; 9] = [
+const COLUMNS: [Column; 10] = [
     ("", "stream", ""),
     ("/source", "from", ""),
     ("/sequence/lost", "lost", "n"),
@@ -114,6 +115,7 @@ const COLUMNS: [Column; 9] = [
     ("/owners/observer", "observer", "n"),
     ("/owners/unknown", "unknown", "n"),
     ("/frames/torn", "frames torn", "n"),
+    ("/frames/unterminated", "without end", "n"),
 ];
 
 /// Writes who lost what.
@@ -138,11 +140,17 @@ pub(super) fn owners(s: &Summary, choice: &Choice, out: &mut dyn Write) -> io::R
     let (losers, all) = &choice.losers;
     let rows = losers.iter().map(|at| (format!("/streams/{at}"), row(*at, &s.streams[*at]).to_vec()));
     Grid { label: "Losses by stream", columns: &COLUMNS, rows: rows.collect(), fold: true }.write(out)?;
-    super::more(*all, losers.len(), "stream with losses", "the table of streams has them", out)?;
+    super::more(
+        *all,
+        losers.len(),
+        ("stream with losses", "streams with losses"),
+        "the table of streams has them",
+        out,
+    )?;
     writeln!(out, "</section>")
 }
 
-fn row(at: usize, s: &Stream) -> [Cell; 9] {
+fn row(at: usize, s: &Stream) -> [Cell; 10] {
     let o = &s.owners;
     [
         super::cell::made(super::stream_name(at, s)),
@@ -154,5 +162,6 @@ fn row(at: usize, s: &Stream) -> [Cell; 9] {
         count(o.observer),
         count(o.unknown),
         count(s.frames.torn),
+        count(s.frames.unterminated),
     ]
 }

@@ -45,7 +45,7 @@ pub(super) fn write(s: &Summary, choice: &Choice, out: &mut dyn Write) -> io::Re
     let rows = choice.outputs.iter().map(|at| (format!("/outputs/{at}"), output(&s.outputs[*at]).to_vec()));
     writeln!(out, "<h3>Outputs <small>one a device: what one frame is made of</small></h3>")?;
     Grid { label: "Outputs", columns: &OUTPUTS, rows: rows.collect(), fold: true }.write(out)?;
-    super::more(s.outputs.len(), choice.outputs.len(), "output", "the worst stand here", out)?;
+    super::more(s.outputs.len(), choice.outputs.len(), ("output", "outputs"), "the worst stand here", out)?;
     let rows =
         choice.streams.iter().map(|at| (format!("/streams/{at}"), stream(*at, &s.streams[*at]).to_vec()));
     let table = Grid { label: "Streams", columns: &COLUMNS, rows: rows.collect(), fold: false };
@@ -57,7 +57,7 @@ pub(super) fn write(s: &Summary, choice: &Choice, out: &mut dyn Write) -> io::Re
         writeln!(out, "<h3>Streams</h3>")?;
     }
     table.write(out)?;
-    super::more(s.streams.len(), choice.streams.len(), "stream", "the worst stand here", out)?;
+    super::more(s.streams.len(), choice.streams.len(), ("stream", "streams"), "the worst stand here", out)?;
     writeln!(out, "{}</section>", if folded { "</details>\n" } else { "" })
 }
 
