@@ -25,12 +25,8 @@ fn agrees(a: &Account) {
             "{}",
             o.name
         );
-        assert_eq!(
-            t.longest_ns.iter().max().copied().unwrap_or(0) >= o.frame_interval_ns.max,
-            true,
-            "{}",
-            o.name
-        );
+        let longest = t.longest_ns.iter().max().copied().unwrap_or(0);
+        assert!(longest >= o.frame_interval_ns.max, "{}", o.name);
         let bars = &o.frame_interval_bars;
         let held = bars.under + sum(&bars.counts) + bars.over;
         assert_eq!(held, o.frame_interval_ns.count, "{}", o.name);

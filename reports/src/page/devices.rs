@@ -125,10 +125,9 @@ fn held<T: Copy + PartialEq>(values: &mut [T], none: T, between: usize, of: impl
     while at < values.len() {
         let run = values[at..].iter().take_while(|v| **v == none).count();
         let before = values[at - 1];
-        if run > 0 && run <= between && before != none {
-            if let Some(after) = values.get(at + run).copied() {
-                values[at..at + run].fill(of(before, after));
-            }
+        let after = values.get(at + run).copied().filter(|_| before != none);
+        if let Some(after) = after.filter(|_| (1..=between).contains(&run)) {
+            values[at..at + run].fill(of(before, after));
         }
         at += run.max(1);
     }

@@ -106,7 +106,7 @@ fn lanes(s: &Summary, axis: Axis) -> Vec<(String, String)> {
         let spans: Vec<(i64, i64)> = s.drains.iter().map(|d| (d.started_ns, d.ended_ns)).collect();
         lanes.push(("downloads".to_owned(), chart::lane(axis, "drain", &spans, "downloads over time")));
     }
-    let torn: Vec<(i64, i64)> = of(s, |f| counts_frames(f)).collect();
+    let torn: Vec<(i64, i64)> = of(s, counts_frames).collect();
     if !torn.is_empty() {
         lanes.push(("torn frames".to_owned(), chart::lane(axis, "torn", &torn, "torn frames over time")));
     }
