@@ -64,8 +64,10 @@ fn file_name(name: &str) -> &str {
 /// [`RenderError::Write`] when the writer fails.
 pub fn write(title: &str, s: &Summary, sections: &[Section], out: &mut dyn Write) -> Result<(), RenderError> {
     let choice = Choice::of(s);
-    shell::open(&format!("{} {title}", s.verdict.word()), out)?;
-    overview::write(title, !sections.is_empty(), s, out)?;
+    let told = !sections.is_empty();
+    let name = if told { title.to_owned() } else { format!("{} {title}", s.verdict.word()) };
+    shell::open(&name, out)?;
+    overview::write(title, told, s, out)?;
     writeln!(out, "<main>")?;
     sections.iter().try_for_each(|section| table(section, out))?;
     overview::owners(s, &choice, out)?;

@@ -67,7 +67,7 @@ fn detail(s: &Summary, event: &Event, f: &Finding) -> String {
         lines.push(format!("{} from {source}", super::stream_name(index, stream)));
     }
     if event.alike > 0 {
-        lines.push(format!("and {} findings like it within a second, on other streams", event.alike));
+        lines.push(format!("and {} more like it within a second, on other streams", event.alike));
     }
     if !f.expected.is_empty() || !f.got.is_empty() {
         let (expected, got) = (words(&f.expected).span(&path("expected")), words(&f.got).span(&path("got")));

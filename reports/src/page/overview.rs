@@ -29,12 +29,17 @@ pub(super) fn shares(o: &Owners) -> [u64; 4] {
     [o.sender, o.wire, o.observer, o.unknown]
 }
 
-/// Writes the heading, the sentence of the verdict and the figures at a glance.
+/// Writes the heading, the sentence of the verdict and the figures at a glance; a title that was `told` is no verdict.
 pub(super) fn write(title: &str, told: bool, s: &Summary, out: &mut dyn Write) -> io::Result<()> {
-    let (class, word) = (class(s.verdict), s.verdict.word());
-    writeln!(out, "<header>\n<h1><span class=\"{class} badge\">{word}</span> {}</h1>", super::escape(title))?;
-    let what = if told { "What was observed: " } else { "" };
-    writeln!(out, "<p class=\"lead\">{what}{}</p>", words(&s.reason).span("/reason"))?;
+    let badge = format!("<span class=\"{} badge\">{}</span>", class(s.verdict), s.verdict.word());
+    let (title, reason) = (super::escape(title), words(&s.reason).span("/reason"));
+    if told {
+        // The title has a result of its own.
+        writeln!(out, "<header>\n<h1>{title}</h1>")?;
+        writeln!(out, "<p class=\"lead\">What was observed: {badge} {reason}</p>")?;
+    } else {
+        writeln!(out, "<header>\n<h1>{badge} {title}</h1>\n<p class=\"lead\">{reason}</p>")?;
+    }
     writeln!(out, "<p class=\"sub\">{}</p>\n</header>", about(s))?;
     writeln!(out, "<div class=\"tiles\">")?;
     tiles(s).iter().try_for_each(|tile| writeln!(out, "{tile}"))?;
