@@ -54,6 +54,38 @@ fn json_is_valid_and_the_same_octets_every_time() {
 }
 
 #[test]
+fn a_page_carries_the_record_that_json_writes_and_the_code_of_the_verdict() {
+    let dir = tempfile::tempdir().unwrap();
+    let capture = planted(dir.path(), LOST);
+    let mut command = wireproof(dir.path());
+    let (code, out, err) =
+        outcome(command.arg("analyze").arg(&capture).args(["--format", "html", "-o", "report.html"]));
+    assert_eq!((code, out.as_str()), (1, ""), "{err}");
+    let page = fs::read_to_string(dir.path().join("report.html")).unwrap();
+    let (_, rest) = page.split_once("<script type=\"application/json\" id=\"record\">").unwrap();
+    let carried: Value = serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap();
+    let (_, json, _) = outcome(wireproof(dir.path()).arg("analyze").arg(&capture).args(["--format", "json"]));
+    assert_eq!(carried, serde_json::from_str::<Value>(&json).unwrap());
+    assert!(
+        page.contains("<h1><span class=\"bad badge\">FAIL</span> ") && page.trim_end().ends_with("</html>")
+    );
+    assert!(["timeline", "totals"].iter().all(|key| carried[key].is_object()), "{json}");
+}
+
+#[test]
+fn junit_has_a_failure_for_the_planted_loss() {
+    let dir = tempfile::tempdir().unwrap();
+    let capture = planted(dir.path(), LOST);
+    let (code, out, err) =
+        outcome(wireproof(dir.path()).arg("analyze").arg(&capture).args(["--format", "junit"]));
+    assert_eq!((code, err.as_str()), (1, ""), "{out}");
+    assert!(
+        out.contains(": SEQ-LOST\"><failure type=\"FAIL\"") && out.contains("<testsuites name=\"wireproof\""),
+        "{out}"
+    );
+}
+
+#[test]
 fn standard_input_gives_the_same_record_but_for_its_name() {
     let dir = tempfile::tempdir().unwrap();
     let capture = planted(dir.path(), LOST);

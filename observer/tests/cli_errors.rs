@@ -27,7 +27,11 @@ const ROWS: &[(&[&str], i32, &str)] = &[
     (&["analise"], 2, "'analyze'"),
     (&["analyze"], 2, "required arguments"),
     (&["analyze", GOOD, "--colour"], 2, "unexpected argument '--colour'"),
-    (&["analyze", GOOD, "--format", "xml"], 2, "[possible values: table, json, jsonl, csv, markdown]"),
+    (
+        &["analyze", GOOD, "--format", "xml"],
+        2,
+        "[possible values: table, json, jsonl, csv, markdown, junit, html]",
+    ),
     (&["analyze", GOOD, "--strict=perhaps"], 2, "invalid value 'perhaps'"),
     (&["analyze", "absent.pcap"], 6, "no such file"),
     (&["analyze", "absent.pcap", "--exit-zero"], 6, "no such file"),

@@ -35,6 +35,29 @@ fn text(summary: &Summary, format: Format) -> String {
     String::from_utf8(out).unwrap()
 }
 
+/// Where a time line and its counter disagree.
+fn time_lines(name: &str, s: &Summary) -> Vec<String> {
+    let sum = |column: &[u64]| column.iter().sum::<u64>();
+    let mut problems = Vec::new();
+    for o in &s.outputs {
+        let (f, t) = (&o.frames, &o.timeline);
+        let (counted, lines) =
+            ((f.seen, f.torn, f.unterminated), (sum(&t.frames), sum(&t.torn), sum(&t.unterminated)));
+        if counted != lines {
+            problems.push(format!("{name} {}: frames {counted:?}, in time {lines:?}", o.name));
+        }
+    }
+    for (at, stream) in s.streams.iter().enumerate() {
+        // Even losses that look like a shared counter are known at the end alone.
+        let even = s.findings.iter().any(|f| f.stream == Some(at) && f.text.contains("lost evenly"));
+        let (lost, in_time) = (stream.sequence.lost, sum(&stream.timeline.lost));
+        if lost != in_time && !even {
+            problems.push(format!("{name} stream {at}: lost {lost}, in time {in_time}"));
+        }
+    }
+    problems
+}
+
 /// Problems of the record of one capture, plain and masked; `None` when it is no capture.
 fn problems(
     name: &str,
@@ -45,7 +68,7 @@ fn problems(
     let options = Options { rig: rig.cloned(), ..Options::default() };
     let (report, account) = analysis::analyze(&[path], options).ok()?;
     let mut summary = Summary::new(&account, analysis::source(report), Observer::default());
-    let mut problems = Vec::new();
+    let mut problems = time_lines(name, &summary);
     for way in ["plain", "masked"] {
         let json = text(&summary, Format::Json);
         let document: Value = serde_json::from_str(&json).unwrap();

@@ -26,6 +26,9 @@ struct Head<'a> {
     device_clock: Option<&'a crate::summary::DeviceClock>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reconciled: Option<&'a crate::reconcile::Reconciled>,
+    totals: &'a crate::summary::Totals,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timeline: Option<&'a crate::summary::Axis>,
 }
 
 #[derive(Serialize)]
@@ -60,6 +63,8 @@ fn head(summary: &Summary) -> Head<'_> {
         drains: &summary.drains,
         device_clock: summary.device_clock.as_ref(),
         reconciled: summary.reconciled.as_ref(),
+        totals: &summary.totals,
+        timeline: summary.timeline.as_ref(),
     }
 }
 

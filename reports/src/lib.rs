@@ -15,6 +15,7 @@ pub mod drains;
 mod groups;
 mod json;
 mod jsonl;
+mod junit;
 mod markdown;
 pub mod matrix;
 mod number;

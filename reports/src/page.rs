@@ -1,8 +1,22 @@
-//! A run as one self-contained HTML page: no script, no font, nothing from elsewhere. Writes what it is given; every
-//! text passes the escape, since names come from the wire.
+//! A run as one self-contained HTML page: no script that runs, no font, nothing from elsewhere. It carries its own
+//! record; every figure says where in the record it stands, and every text passes the escape, since names come from the
+//! wire.
 
-use crate::summary::{Finding, Stream, Summary};
-use crate::text::{clean, milliseconds, rfc3339};
+mod cell;
+mod chart;
+mod choice;
+mod devices;
+mod events;
+mod grid;
+mod health;
+mod overview;
+pub(crate) mod shell;
+mod streams;
+
+use crate::render::RenderError;
+use crate::summary::{Stream, Summary};
+use crate::text::clean;
+use choice::Choice;
 use std::io::{self, Write};
 
 /// A table in front of the run's own: a heading, column names, rows.
@@ -17,13 +31,6 @@ pub struct Section {
     /// Rows, each as long as there are columns.
     pub rows: Vec<Vec<String>>,
 }
-
-/// The look of every page.
-pub(crate) const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:75rem;padding:0 1rem;\
-color:#1b1b1b;background:#fff}table{border-collapse:collapse;margin:.5rem 0 1.5rem;font-size:14px}\
-th,td{border-bottom:1px solid #ccc;padding:.25rem .7rem;text-align:left;vertical-align:top}\
-td.n{text-align:right;font-variant-numeric:tabular-nums}.scroll{overflow-x:auto}h1 small{font-weight:400}\
-@media(prefers-color-scheme:dark){body{color:#eee;background:#161616}th,td{border-color:#444}}";
 
 /// Text fit for HTML: markup escaped, what a terminal or reader would obey replaced.
 pub fn escape(text: &str) -> String {
@@ -41,25 +48,70 @@ pub fn escape(text: &str) -> String {
     out
 }
 
-/// Writes the page: title, the verdict, the sections given, then streams, findings and limits.
+/// Writes the page of a run.
+pub(crate) fn render(s: &Summary, out: &mut dyn Write) -> Result<(), RenderError> {
+    write(file_name(&s.source.name), s, &[], out)
+}
+
+/// The last part of a path; several paths stay as they are.
+fn file_name(name: &str) -> &str {
+    if name.contains(", ") { name } else { name.rsplit('/').find(|part| !part.is_empty()).unwrap_or(name) }
+}
+
+/// Writes the page: title, the verdict, the sections given, then everything the run has shown.
 ///
 /// # Errors
-/// What `out` says.
-pub fn write(title: &str, s: &Summary, sections: &[Section], out: &mut dyn Write) -> io::Result<()> {
-    let title = escape(title);
-    writeln!(out, "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">")?;
-    writeln!(out, "<meta name=\"viewport\" content=\"width=device-width\">")?;
-    writeln!(out, "<title>{title}</title>\n<style>{STYLE}</style>")?;
-    writeln!(out, "<h1>{title}</h1>")?;
-    writeln!(out, "<p>What was observed: <strong>{}</strong>, {}</p>", s.verdict.word(), escape(&s.reason))?;
+/// [`RenderError::Write`] when the writer fails.
+pub fn write(title: &str, s: &Summary, sections: &[Section], out: &mut dyn Write) -> Result<(), RenderError> {
+    let choice = Choice::of(s);
+    let told = !sections.is_empty();
+    let name = if told { title.to_owned() } else { format!("{} {title}", s.verdict.word()) };
+    shell::open(&name, out)?;
+    overview::write(title, told, s, out)?;
+    writeln!(out, "<main>")?;
     sections.iter().try_for_each(|section| table(section, out))?;
-    table(&streams(s), out)?;
-    table(&findings(s), out)?;
-    table(&downloads(s), out)?;
-    writeln!(out, "<h2>What this capture can and cannot show</h2>\n<ul>")?;
-    let told = crate::drains::sentences(s);
-    told.iter().chain(&s.limits).try_for_each(|limit| writeln!(out, "<li>{}", escape(limit)))?;
-    writeln!(out, "</ul>\n</html>")
+    overview::owners(s, &choice, out)?;
+    devices::write(s, &choice, out)?;
+    events::time_line(s, out)?;
+    events::write(s, &choice, out)?;
+    streams::write(s, &choice, out)?;
+    health::write(s, out)?;
+    health::limits(s, out)?;
+    writeln!(out, "</main>")?;
+    shell::record(&choice.record(s)?, out)?;
+    Ok(shell::close(out)?)
+}
+
+/// 1, 2 or 5 times a power of ten, for five steps or so of an axis.
+pub(crate) fn step(range: f64) -> f64 {
+    let rough = (range / 5.0).max(1e-9);
+    let power = 10_f64.powf(rough.log10().floor());
+    let factor = [1.0, 2.0, 5.0].into_iter().find(|factor| factor * power >= rough * 0.999);
+    factor.unwrap_or(10.0) * power
+}
+
+/// Says how many of a list the page does not have, if any.
+fn more(
+    all: usize,
+    shown: usize,
+    (one, several): (&str, &str),
+    why: &str,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    match all.saturating_sub(shown) {
+        0 => Ok(()),
+        1 => writeln!(out, "<p class=\"sub\">1 more {one} is not shown: {why}.</p>"),
+        n => writeln!(
+            out,
+            "<p class=\"sub\">{} more {several} are not shown: {why}.</p>",
+            cell::spaced(n as u64)
+        ),
+    }
+}
+
+/// A stream in words, its figures marked.
+fn stream_name(at: usize, s: &Stream) -> String {
+    devices::named(at, s)
 }
 
 fn table(section: &Section, out: &mut dyn Write) -> io::Result<()> {
@@ -87,87 +139,6 @@ fn data(cell: &str) -> String {
     format!("<td{}>{}", if figure { " class=\"n\"" } else { "" }, escape(cell))
 }
 
-fn names(columns: &[&str]) -> Vec<String> {
-    columns.iter().map(|name| (*name).to_owned()).collect()
-}
-
-fn streams(s: &Summary) -> Section {
-    let row = |(index, s): (usize, &Stream)| {
-        let o = s.owners;
-        let to = s.destination.clone().unwrap_or_default();
-        let mut row = vec![index.to_string(), format!("{}/{}", s.protocol, s.kind), s.stream_id.to_string()];
-        row.extend([
-            format!("{} \u{2192} {to}", s.source),
-            s.datagrams.to_string(),
-            s.sequence.lost.to_string(),
-        ]);
-        row.extend([o.sender, o.wire, o.observer, o.unknown, s.sequence.duplicates].map(|n| n.to_string()));
-        row.push(milliseconds(s.interval_ns.p99));
-        row
-    };
-    let columns = [
-        "",
-        "stream",
-        "id",
-        "way",
-        "datagrams",
-        "lost",
-        "by sender",
-        "by wire",
-        "by observer",
-        "unknown",
-        "duplicates",
-        "interval p99 ms",
-    ];
-    Section {
-        heading: "Streams".to_owned(),
-        text: String::new(),
-        columns: names(&columns),
-        rows: s.streams.iter().enumerate().map(row).collect(),
-    }
-}
-
-fn findings(s: &Summary) -> Section {
-    let digits = s.stamp_digits();
-    let row = |f: &&Finding| {
-        let stream = f.stream.map_or_else(String::new, |at| at.to_string());
-        vec![
-            f.id.clone(),
-            f.severity.clone(),
-            f.code.clone(),
-            stream,
-            f.count.to_string(),
-            rfc3339(f.first_ns, digits),
-            f.text.clone(),
-        ]
-    };
-    Section {
-        heading: "Findings".to_owned(),
-        text: String::new(),
-        columns: names(&["", "severity", "code", "stream", "count", "first", "what"]),
-        rows: s.worst_first().iter().map(row).collect(),
-    }
-}
-
-fn downloads(s: &Summary) -> Section {
-    let row = |d: &crate::Drain| {
-        let took = d.ended_ns.saturating_sub(d.started_ns);
-        let ring = match &d.ring {
-            Some(crate::DrainedRing::Ok { frames, .. }) => format!("verified, {frames} frames"),
-            Some(crate::DrainedRing::Refused { code }) => format!("refused: {code}"),
-            None => d.error.clone().unwrap_or_default(),
-        };
-        let took = milliseconds(u64::try_from(took).unwrap_or(0));
-        vec![d.number.to_string(), d.bytes.to_string(), took, ring, d.file.clone()]
-    };
-    Section {
-        heading: "Downloads of the device's record".to_owned(),
-        text: String::new(),
-        columns: names(&["", "octets", "ms", "ring", "file"]),
-        rows: s.drains.iter().map(row).collect(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -181,14 +152,15 @@ mod tests {
         let section = Section {
             heading: "<b>".to_owned(),
             text: "x & y".to_owned(),
-            columns: vec!["<i>".to_owned()],
+            columns: vec!["<em>".to_owned()],
             rows: vec![vec!["\"><img src=x onerror=1>".to_owned()]],
         };
         let mut out = Vec::new();
         write("a <title>", &s, &[section], &mut out).unwrap();
         let page = String::from_utf8(out).unwrap();
         assert!(page.starts_with("<!doctype html>") && page.trim_end().ends_with("</html>"));
-        for forbidden in ["<script", "<img", "<b>", "<i>", "a <title>", "\u{1b}", "\u{202e}", "http"] {
+        assert_eq!(page.matches("<script").count(), 1);
+        for forbidden in ["<script>", "<img", "<h2><b>", "<em>", "a <title>", "\u{1b}", "\u{202e}", "http:"] {
             assert!(!page.contains(forbidden), "{forbidden:?}");
         }
         assert!(

@@ -17,15 +17,23 @@ pub enum Format {
     Csv,
     /// Markdown tables.
     Markdown,
-    /// JUnit XML, one test case a gate; of matrices only.
+    /// JUnit XML, one test case a gate, or a stream and code.
     Junit,
-    /// A self-contained page; of matrices only.
+    /// A self-contained page.
     Html,
 }
 
 impl Format {
     /// The formats of a summary, in the order of the help text.
-    pub const ALL: [Format; 5] = [Format::Table, Format::Json, Format::Jsonl, Format::Csv, Format::Markdown];
+    pub const ALL: [Format; 7] = [
+        Format::Table,
+        Format::Json,
+        Format::Jsonl,
+        Format::Csv,
+        Format::Markdown,
+        Format::Junit,
+        Format::Html,
+    ];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
@@ -126,6 +134,7 @@ pub fn render(
         Format::Jsonl => crate::jsonl::write(summary, out),
         Format::Csv => crate::csv::write(summary, out),
         Format::Markdown => crate::markdown::write(summary, out).map_err(RenderError::from),
-        Format::Junit | Format::Html => Err(format.missing("a summary")),
+        Format::Junit => crate::junit::write(summary, out).map_err(RenderError::from),
+        Format::Html => crate::page::render(summary, out),
     }
 }

@@ -3,8 +3,12 @@
 #[cfg(test)]
 pub(crate) mod sample;
 mod stream;
+mod timeline;
+mod totals;
 
 pub use stream::{Causes, Frames, Interval, Octets, Output, Owners, Sequence, Stream, Sync};
+pub use timeline::{Axis, Bars, LossTimes, Timeline};
+pub use totals::{Severities, Totals};
 
 use crate::reconcile::Reconciled;
 use crate::verdict::{Verdict, judge};
@@ -53,6 +57,12 @@ pub struct Summary {
     /// What the device's own record decided about the losses, when there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reconciled: Option<Reconciled>,
+    /// Sums over all streams, outputs and findings.
+    #[serde(default)]
+    pub totals: Totals,
+    /// The bins that all time lines share; absent when nothing was seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeline: Option<Axis>,
 }
 
 /// A background download.
@@ -199,6 +209,9 @@ pub struct Observer {
     pub loop_gap_max_ns: u64,
     /// From the kernel's stamp to the receive call, ns.
     pub queue_delay_ns: QueueDelay,
+    /// What was lost here over time.
+    #[serde(default, skip_serializing_if = "LossTimes::is_empty")]
+    pub timeline: LossTimes,
 }
 
 impl Observer {
@@ -208,7 +221,8 @@ impl Observer {
         let o = &account.observer;
         let nic = o.nic.saturating_add(o.softnet).saturating_add(o.undelivered).saturating_add(o.stalled);
         let layers = Layers { socket: o.socket, ring: o.ring, nic, ..self.layers };
-        Observer { lost: o.lost(), layers, ..self }
+        let timeline = LossTimes::from(&account.observer_timeline);
+        Observer { lost: o.lost(), layers, timeline, ..self }
     }
 }
 
@@ -298,6 +312,8 @@ impl Summary {
             drains: Vec::new(),
             device_clock: None,
             reconciled: None,
+            totals: Totals::of(account),
+            timeline: Axis::of(account),
         }
     }
 

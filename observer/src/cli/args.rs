@@ -122,6 +122,7 @@ pub(super) struct ReportArgs {
 #[command(after_help = "\
 Examples:
   wireproof analyze show.pcapng.gz
+  wireproof analyze show.pcapng --format html -o report.html
   tcpdump -i eth1 -c 5000 -w - udp | wireproof analyze - --rig rig.toml --format json -o show.json
 
 Several files are one run in the given order. WIREPROOF_FORMAT, WIREPROOF_COLOR, WIREPROOF_STRICT and

@@ -418,6 +418,7 @@ fn close(
         layers,
         loop_gap_max_ns: health.loop_gap_max,
         queue_delay_ns: health.queue_delay(),
+        ..Observer::default()
     }
     .with_losses(&account);
     Observed {

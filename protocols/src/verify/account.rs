@@ -1,5 +1,7 @@
 //! What the verifier hands over at the end: plain data, from which every report and verdict is made.
 
+use super::spread::Bars;
+use super::timeline::{ObserverTimeline, TimeAxis, Timeline};
 use crate::{Protocol, Severity};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -23,6 +25,10 @@ pub struct Account {
     pub limits: Vec<String>,
     /// What the observing host lost, by its own counters; all 0 for a capture file that carries no such evidence.
     pub observer: ObserverLoss,
+    /// The bins of all time lines.
+    pub axis: TimeAxis,
+    /// What the observer and the capture lost over time.
+    pub observer_timeline: ObserverTimeline,
 }
 
 /// Losses of the observing host by counter.
@@ -134,6 +140,8 @@ pub struct StreamAccount {
     pub start_codes: Vec<u8>,
     /// Octets of data in the smallest and the largest datagram.
     pub data_octets: (u32, u32),
+    /// Frames and losses over time.
+    pub timeline: Timeline,
 }
 
 /// Sequence account of a stream.
@@ -271,6 +279,10 @@ pub struct OutputAccount {
     pub frame_interval_ns: Spread,
     /// From the first to the last datagram of a frame.
     pub spread_ns: Spread,
+    /// How many frame intervals were how long.
+    pub frame_interval_bars: Bars,
+    /// Frames over time.
+    pub timeline: Timeline,
 }
 
 /// The four outcomes of a synchronised frame.

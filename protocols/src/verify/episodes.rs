@@ -115,6 +115,10 @@ fn report(flow: &mut Flow, e: &Episode, shared: &mut Shared) {
     if e.lost == 0 && !e.ambiguous {
         return;
     }
+    if e.lost > 0 {
+        let bin = flow.cold.losses.at(e.last_at);
+        bin.lost = bin.lost.saturating_add(e.lost);
+    }
     let place = At { stream: Some(flow.index), packet: e.place.0, stamp: e.place.1 };
     let (rule, severity, text) = if e.lost_min > 0 {
         let more = if e.lost > e.lost_min { format!(", at least {}", e.lost_min) } else { String::new() };

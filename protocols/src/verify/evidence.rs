@@ -117,6 +117,11 @@ impl HostEvidence {
         }
     }
 
+    /// What counters counted, interval by interval.
+    pub(crate) fn counted(&self) -> impl Iterator<Item = &HostDrops> {
+        self.drops.iter().map(|(d, _)| d)
+    }
+
     fn is_empty(&self) -> bool {
         self.drops.is_empty() && self.stalls.is_empty()
     }

@@ -1,12 +1,14 @@
 //! The end of a run: what waited is judged, edges are told from losses, and the account is made.
 
 use super::account::{Account, Ended, FrameAccount, OutputAccount, StreamAccount};
+use super::chronicle::{of_output, of_stream};
 use super::episodes::flush;
 use super::findings::{FRAMES_MAX, Place};
 use super::flow::Flow;
 use super::output::Output;
 use super::settle::{close_chunked, lock, settle_wrap};
 use super::spread::rate_mhz;
+use super::timeline::{TimeAxis, Timeline};
 use super::{Verifier, rules};
 use crate::time::MS;
 use crate::{Protocol, Severity};
@@ -172,13 +174,17 @@ impl Verifier {
     fn account(mut self, ranges: &[Range]) -> Account {
         let (first_ns, last_ns) = self.clock.stamps();
         let limits = self.limits();
+        let axis = self.axis();
+        let observer_timeline = self.observer_timeline(axis);
         let mut order: Vec<usize> = (0..self.shared.outputs.len()).filter(|i| ranges[*i].end > 0).collect();
         order.sort_by_key(|i| self.shared.outputs[*i].flows.first().copied().unwrap_or(usize::MAX));
         let names: Vec<Option<String>> = order.iter().map(|i| self.rig_name(*i)).collect();
         let outputs: Vec<OutputAccount> = order
             .iter()
             .zip(names)
-            .map(|(i, name)| output_account(&mut self.shared.outputs[*i], &self.flows, ranges[*i], name))
+            .map(|(i, name)| {
+                output_account(&mut self.shared.outputs[*i], &self.flows, ranges[*i], name, axis)
+            })
             .collect();
         let streams = self
             .flows
@@ -186,7 +192,9 @@ impl Verifier {
             .map(|f| {
                 let own: Vec<usize> = f.chunks.iter().map(|c| c.output).chain(f.output).collect();
                 let output = own.iter().find_map(|o| order.iter().position(|i| i == o));
-                stream_account(f, output, own_frames(f, &self.shared.outputs, ranges))
+                let frames = own_frames(f, &self.shared.outputs, ranges);
+                let timeline = of_stream(f, &mut self.shared.outputs, ranges, axis);
+                stream_account(f, output, frames, timeline)
             })
             .collect();
         let mut datagrams = self.counts;
@@ -196,7 +204,18 @@ impl Verifier {
         renumber(&mut findings, &self.flows, ranges);
         raise(&mut findings, &self.options);
         let observer = self.evidence.total;
-        Account { first_ns, last_ns, datagrams, streams, outputs, findings, limits, observer }
+        Account {
+            first_ns,
+            last_ns,
+            datagrams,
+            streams,
+            outputs,
+            findings,
+            limits,
+            observer,
+            axis,
+            observer_timeline,
+        }
     }
 }
 
@@ -226,7 +245,12 @@ fn raise(findings: &mut [super::account::Finding], options: &super::Options) {
     }
 }
 
-fn stream_account(f: &mut Flow, output: Option<usize>, frames: FrameAccount) -> StreamAccount {
+fn stream_account(
+    f: &mut Flow,
+    output: Option<usize>,
+    frames: FrameAccount,
+    timeline: Timeline,
+) -> StreamAccount {
     let mut sequence = f.cold.sequence.clone();
     sequence.edge = f.cold.edge;
     sequence.model = match (&f.model, f.key.kind.name) {
@@ -263,6 +287,7 @@ fn stream_account(f: &mut Flow, output: Option<usize>, frames: FrameAccount) -> 
         sync_addresses: f.cold.syncs.iter().copied().collect(),
         start_codes: f.cold.start_codes.iter().copied().collect(),
         data_octets: (f.octets.0.min(f.octets.1), f.octets.1),
+        timeline,
     }
 }
 
@@ -280,7 +305,13 @@ fn own_frames(f: &Flow, outputs: &[Output], ranges: &[Range]) -> FrameAccount {
     FrameAccount { seen, complete: seen - torn, torn, unterminated: 0 }
 }
 
-fn output_account(o: &mut Output, flows: &[Flow], range: Range, name: Option<String>) -> OutputAccount {
+fn output_account(
+    o: &mut Output,
+    flows: &[Flow],
+    range: Range,
+    name: Option<String>,
+    axis: TimeAxis,
+) -> OutputAccount {
     let (frame_interval_ns, spread_ns) = o.times();
     OutputAccount {
         declared: name.is_some(),
@@ -296,6 +327,8 @@ fn output_account(o: &mut Output, flows: &[Flow], range: Range, name: Option<Str
         causes: o.causes,
         frame_interval_ns,
         spread_ns,
+        frame_interval_bars: o.bars(axis.bars()),
+        timeline: of_output(o, range, axis),
     }
 }
 

@@ -8,6 +8,7 @@ use super::model::Model;
 use super::observation::Observation;
 use super::sequence::{Gap, Lane};
 use super::spread::Gauge;
+use super::timeline::LossLine;
 use crate::{Cid, Datagram, Kind, Marks, Pdu, Protocol};
 use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
@@ -212,6 +213,8 @@ pub(crate) struct Cold {
     pub stall: Option<Stall>,
     pub unnumbered: u64,
     pub unlisted: Option<Unlisted>,
+    /// Losses over time.
+    pub losses: LossLine,
     pub shared_told: bool,
 }
 
@@ -292,6 +295,7 @@ impl Flow {
                 stall: None,
                 unnumbered: 0,
                 unlisted: None,
+                losses: LossLine::empty(),
                 shared_told: false,
             }),
         }
@@ -391,6 +395,7 @@ impl Flow {
             self.cold.torn.insert(frame);
         } else {
             self.cold.torn_more += 1;
+            self.cold.losses.at(self.last_at).torn += 1;
         }
     }
 }

@@ -6,6 +6,7 @@
 pub mod account;
 mod arrive;
 mod cadence;
+mod chronicle;
 mod chunks;
 mod clock;
 mod coincidence;
@@ -32,13 +33,16 @@ mod settle;
 mod sources;
 mod spread;
 mod tap;
+mod timeline;
 
 pub use account::*;
 pub use evidence::{DropLayer, HostDrops};
 pub use noted::{Noted, Remark};
 pub use progress::{Progress, StreamProgress};
 pub use sequence::sacn_accepts;
+pub use spread::Bars;
 pub use tap::TapEvidence;
+pub use timeline::{ObserverTimeline, TimeAxis, Timeline};
 
 use crate::{Arrival, Cid, Datagram, Faults, Kind, Timestamp};
 use clock::{Clock, Tick};

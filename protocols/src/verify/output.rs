@@ -3,7 +3,8 @@
 use super::account::{CauseAccount, FrameAccount, Spread, SyncAccount};
 use super::cadence::Cadence;
 use super::flow::Flow;
-use super::spread::Gauge;
+use super::spread::{Bars, Gauge};
+use super::timeline::FrameLine;
 use crate::time::{MS, SECOND};
 use crate::{Cid, Protocol};
 use std::collections::BTreeMap;
@@ -109,6 +110,8 @@ pub(crate) struct Output {
     pub repeating: bool,
     /// Streams of it have no usable numbers.
     pub unnumbered: bool,
+    /// Frames over time.
+    pub line: FrameLine,
 }
 
 /// What closing a frame brought to light.
@@ -145,6 +148,7 @@ impl Output {
             declared: 0,
             repeating: false,
             unnumbered: false,
+            line: FrameLine::new(),
         }
     }
 
@@ -178,6 +182,7 @@ impl Output {
     /// Begins frame `number`, closing the one before.
     pub(crate) fn begin(&mut self, number: i64, at: i64, stamp: i64, packet: u64) -> Closed {
         let closed = self.close();
+        self.line.begin(number, at, self.before.map(|(_, start)| start));
         self.current =
             Some(Current { number, start: at, start_stamp: stamp, last: at, packet, ..Current::default() });
         closed
@@ -187,6 +192,7 @@ impl Output {
     pub(crate) fn shift(&mut self, frames: i64) {
         if let Some(c) = &mut self.current {
             c.number -= frames;
+            self.line.lower(c.number);
         }
         if let Some((number, _)) = &mut self.before {
             *number -= frames;
@@ -325,6 +331,7 @@ impl Output {
         } else if self.tears_last != number {
             self.tears_last = number;
             self.tears_more += 1;
+            self.line.torn(number);
         }
     }
 
@@ -352,6 +359,11 @@ impl Output {
     /// Interval and spread of the frames.
     pub(crate) fn times(&mut self) -> (Spread, Spread) {
         (self.interval.spread(), self.spread.spread())
+    }
+
+    /// Frame intervals by length, in as many bars as a time line of `bins` bins deserves.
+    pub(crate) fn bars(&mut self, bins: u64) -> Bars {
+        self.interval.bars(bins)
     }
 
     /// Mean frame rate in thousandths of a hertz.

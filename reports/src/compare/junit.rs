@@ -2,7 +2,7 @@
 
 use super::Comparison;
 use crate::Verdict;
-use crate::matrix::xml_escape as escape;
+use crate::junit::escape;
 use std::io::{self, Write};
 use wireproof_matrices::compare::Grade;
 use wireproof_matrices::plan::Class;

@@ -4,7 +4,7 @@
 use super::figure::{signed_or_dash, word};
 use super::parts::{self, Kind, Part, Series, Table, interval, limit, series};
 use super::{EXPLORATORY, Report, json, plot, plural};
-use crate::page::{STYLE, escape};
+use crate::page::{escape, shell};
 use crate::render::RenderError;
 use std::io::{self, Write};
 use wireproof_matrices::plan::{Class, Kind as Rule};
@@ -13,31 +13,17 @@ use wireproof_matrices::verdict::{Comparison, GateResult, Outcome, Verdict};
 /// Most pictures of a gate; a plan with more comparisons has the rest in its tables.
 const PICTURES: usize = 12;
 
-/// What the page adds to the look of every page: colours by name, pictures, tables that fold on a narrow screen, print.
-pub(crate) const LOOK: &str = include_str!("page.css");
-
-/// Nothing is fetched, nothing runs.
-pub(crate) const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
-
 /// Writes the page.
 pub(super) fn write(report: &Report<'_>, out: &mut dyn Write) -> Result<(), RenderError> {
     let v = report.verdict;
     let name = escape(&v.name);
-    writeln!(out, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">")?;
-    writeln!(out, "<meta name=\"viewport\" content=\"width=device-width\">")?;
-    writeln!(out, "<meta name=\"color-scheme\" content=\"light dark\">")?;
-    writeln!(out, "<meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">")?;
-    writeln!(
-        out,
-        "<title>{} {name}</title>\n<style>{STYLE}\n{LOOK}</style>\n</head>\n<body>",
-        v.verdict.word()
-    )?;
+    shell::open(&format!("{} {}", v.verdict.word(), v.name), out)?;
     let class = outcome(v.verdict);
     writeln!(out, "<h1><span class=\"{class} badge\">{}</span> {name}</h1>", v.verdict.word())?;
     writeln!(out, "<p class=\"line\">{}</p>", escape(&v.line()))?;
     parts::all(report).iter().try_for_each(|p| part(report, p, out))?;
     record(report, out)?;
-    Ok(writeln!(out, "</body>\n</html>")?)
+    Ok(shell::close(out)?)
 }
 
 /// The class of colour of an outcome.
@@ -245,8 +231,5 @@ fn climbs(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
 fn record(report: &Report<'_>, out: &mut dyn Write) -> Result<(), RenderError> {
     let mut octets = Vec::new();
     json::compact(report, &mut octets)?;
-    // In JSON these stand in strings only, and mean the same when escaped: nothing can end the element.
-    let text = String::from_utf8_lossy(&octets);
-    let text = text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026");
-    Ok(writeln!(out, "<script type=\"application/json\" id=\"record\">{text}</script>")?)
+    Ok(shell::record(&octets, out)?)
 }

@@ -14,9 +14,6 @@ mod parts;
 mod plot;
 mod table;
 
-pub(crate) use html::{LOOK, POLICY};
-pub(crate) use junit::escape as xml_escape;
-
 use crate::{Format, RenderError, Style};
 use serde::Serialize;
 use std::io::Write;

@@ -3,7 +3,7 @@
 
 use super::figure::{divisor, figure, signed, tick, word};
 use super::parts::{Climb, Lags, Series};
-use crate::page::escape;
+use crate::page::{escape, step};
 use std::fmt::Write;
 use wireproof_matrices::number::Number;
 use wireproof_matrices::plan::Kind;
@@ -129,14 +129,6 @@ fn least(unit: Unit) -> f64 {
         Unit::PerSecond => 0.01,
         Unit::CpuHundredths => 1.0,
     }
-}
-
-/// 1, 2 or 5 times a power of ten, for five steps or so.
-fn step(range: f64) -> f64 {
-    let rough = (range / 5.0).max(1e-9);
-    let power = 10_f64.powf(rough.log10().floor());
-    let factor = [1.0, 2.0, 5.0].into_iter().find(|factor| factor * power >= rough * 0.999);
-    factor.unwrap_or(10.0) * power
 }
 
 /// How a dot looks, and what it says when pointed at.

@@ -1,22 +1,17 @@
 //! A sheet as a self-contained page in the look of a matrix: nothing is fetched, nothing runs.
 
 use super::{Align, Grid, Part, Sheet};
-use crate::matrix::{LOOK, POLICY};
-use crate::page::{STYLE, escape};
+use crate::page::{escape, shell};
 use std::io::{self, Write};
 
 /// Writes the page.
 pub(super) fn write(sheet: &Sheet, out: &mut dyn Write) -> io::Result<()> {
     let (word, title) = (escape(&sheet.word), escape(&sheet.title));
-    writeln!(out, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">")?;
-    writeln!(out, "<meta name=\"viewport\" content=\"width=device-width\">")?;
-    writeln!(out, "<meta name=\"color-scheme\" content=\"light dark\">")?;
-    writeln!(out, "<meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">")?;
-    writeln!(out, "<title>{word} {title}</title>\n<style>{STYLE}\n{LOOK}</style>\n</head>\n<body>")?;
+    shell::open(&format!("{} {}", sheet.word, sheet.title), out)?;
     let class = class(&sheet.word).map(|class| format!("<span class=\"{class} badge\">{word}</span>"));
     writeln!(out, "<h1>{} {title}</h1>", class.unwrap_or(word))?;
     sheet.parts.iter().filter(|part| !part.is_empty()).try_for_each(|one| part(one, out))?;
-    writeln!(out, "</body>\n</html>")
+    shell::close(out)
 }
 
 fn part(part: &Part, out: &mut dyn Write) -> io::Result<()> {

@@ -1,7 +1,7 @@
 //! Hand-made accounts for the tests of this crate.
 
 use super::*;
-use wireproof_protocols::verify::*;
+use wireproof_protocols::verify::{Bars, Timeline, *};
 use wireproof_protocols::{Protocol, Severity};
 
 /// A finding of severity violation.
@@ -67,6 +67,17 @@ pub(crate) fn stream() -> StreamAccount {
         sync_addresses: vec![7000],
         start_codes: vec![0, 0xdd],
         data_octets: (512, 512),
+        timeline: Timeline { lost: vec![0, 16, 0, 0], ..timeline() },
+    }
+}
+
+fn timeline() -> Timeline {
+    Timeline {
+        frames: vec![30, 30, 30, 10],
+        torn: vec![0, 2, 0, 0],
+        unterminated: vec![0, 0, 1, 0],
+        missing: vec![0, 1, 0, 0],
+        ..Timeline::default()
     }
 }
 
@@ -110,6 +121,8 @@ pub(crate) fn account() -> Account {
         findings: vec![warning, finding("f0002", "SEQ-LOST"), finding("f0003", "FRAME-TORN")],
         limits: vec!["A loss after the last datagram of a stream does not show.".to_owned()],
         observer: verify::ObserverLoss::default(),
+        axis: TimeAxis::of(100_055_894_000, 3_000),
+        observer_timeline: ObserverTimeline { lost: Vec::new(), capture_dropped: vec![0, 9, 0, 0] },
     }
 }
 
@@ -144,6 +157,14 @@ fn output() -> OutputAccount {
         causes: CauseAccount { changed: 50, repeat: 40, keep_alive: 5, sync_only: 1, goodbye: 3, restart: 1 },
         frame_interval_ns: spread(),
         spread_ns: Spread::default(),
+        frame_interval_bars: Bars {
+            from_ns: 33_000_000,
+            width_ns: 200_000,
+            under: 1,
+            counts: vec![3, 40, 50, 4],
+            over: 2,
+        },
+        timeline: Timeline { longest_ns: vec![34_000_000, 41_584_000, 34_100_000, 33_900_000], ..timeline() },
     }
 }
 

@@ -1,5 +1,6 @@
 //! Streams and outputs of the run record.
 
+use super::timeline::{Bars, Timeline};
 use crate::number::thousandths;
 use serde::{Deserialize, Serialize};
 use wireproof_protocols::verify;
@@ -58,6 +59,9 @@ pub struct Stream {
     pub start_codes: Vec<u8>,
     /// Data octets of a datagram: slots in sACN and Art-Net.
     pub data_octets: Octets,
+    /// Frames and losses over time.
+    #[serde(default, skip_serializing_if = "Timeline::is_empty")]
+    pub timeline: Timeline,
 }
 
 /// Smallest and largest number of octets.
@@ -165,6 +169,12 @@ pub struct Output {
     pub frame_interval_ns: Interval,
     /// From the first to the last datagram of a frame, ns.
     pub spread_ns: Interval,
+    /// How many frame intervals were how long.
+    #[serde(default, skip_serializing_if = "Bars::is_empty")]
+    pub frame_interval_bars: Bars,
+    /// Frames over time.
+    #[serde(default, skip_serializing_if = "Timeline::is_empty")]
+    pub timeline: Timeline,
 }
 
 /// Outcomes of synchronised frames.
@@ -226,6 +236,7 @@ impl From<&verify::StreamAccount> for Stream {
             sync_addresses: s.sync_addresses.clone(),
             start_codes: s.start_codes.clone(),
             data_octets: Octets { min: s.data_octets.0, max: s.data_octets.1 },
+            timeline: Timeline::from(&s.timeline),
         }
     }
 }
@@ -245,6 +256,8 @@ impl From<&verify::OutputAccount> for Output {
             causes: Causes::from(o.causes),
             frame_interval_ns: Interval::from(o.frame_interval_ns),
             spread_ns: Interval::from(o.spread_ns),
+            frame_interval_bars: Bars::from(&o.frame_interval_bars),
+            timeline: Timeline::from(&o.timeline),
         }
     }
 }

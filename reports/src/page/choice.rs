@@ -1,0 +1,255 @@
+//! What of a run is drawn and listed: the worst first, bounded, so that a page stays small however large the run was.
+
+use crate::json::write_line;
+use crate::render::RenderError;
+use crate::summary::{Finding, Output, Stream, Summary};
+use serde_json::{Map, Value, json};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Outputs with pictures.
+const OUTPUTS: usize = 12;
+/// Strips of all outputs.
+const STRIPS: usize = 96;
+/// Strips of one output while others want some.
+const STRIPS_EACH: usize = 24;
+/// Rows of the tables of outputs and events.
+const OUTPUT_ROWS: usize = 64;
+const EVENT_ROWS: usize = 100;
+/// Room for the table of streams and what the record keeps of them, octets; a stream takes so many beside its
+/// addresses, which stand there twice.
+const STREAM_ROOM: usize = 1_510_000;
+const STREAM_ROW: usize = 310;
+/// Rows of one code that is no violation.
+const ROWS_OF_A_CODE: usize = 3;
+/// Streams with losses that are listed with their owners.
+const LOSERS: usize = 24;
+/// Largest record that a page carries whole, octets.
+const WHOLE: usize = 900_000;
+
+/// A finding, and how many like it stand in its row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Event {
+    /// Its index.
+    pub(super) at: usize,
+    /// Findings like it on other streams at the same time.
+    pub(super) alike: usize,
+}
+
+/// Indices into the lists of the record.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Choice {
+    /// Outputs with pictures, each with the streams that have strips.
+    pub(super) drawn: Vec<(usize, Vec<usize>)>,
+    /// Outputs of the table.
+    pub(super) outputs: Vec<usize>,
+    /// Streams of the table.
+    pub(super) streams: Vec<usize>,
+    /// Findings of the table.
+    pub(super) events: Vec<Event>,
+    /// Streams whose losses are listed, and how many have any.
+    pub(super) losers: (Vec<usize>, usize),
+}
+
+/// Frames a finding cost: torn ones it names or counts.
+pub(super) fn cost(f: &Finding) -> u64 {
+    if counts_frames(f) { f.count } else { f.frames.len() as u64 }
+}
+
+/// The finding counts frames, not datagrams.
+pub(super) fn counts_frames(f: &Finding) -> bool {
+    matches!(f.code.as_str(), "FRAME-TORN" | "FRAME-UNTERMINATED")
+}
+
+/// Worse streams and outputs have more frames that were not shown whole, then more losses.
+fn badness(s: &Stream) -> (u64, u64) {
+    (s.frames.torn + s.frames.unterminated, s.sequence.lost)
+}
+
+fn output_badness(s: &Summary, o: &Output) -> (u64, u64) {
+    let lost = o.streams.iter().filter_map(|at| s.streams.get(*at));
+    (o.frames.torn + o.frames.unterminated, lost.fold(0, |sum, s| sum.saturating_add(s.sequence.lost)))
+}
+
+fn severity(f: &Finding) -> u8 {
+    match f.severity.as_str() {
+        "violation" => 0,
+        "warning" => 1,
+        _ => 2,
+    }
+}
+
+impl Choice {
+    /// The worst of a run.
+    pub(super) fn of(s: &Summary) -> Choice {
+        let mut outputs: Vec<usize> = (0..s.outputs.len()).collect();
+        outputs.sort_by_key(|at| Reverse(output_badness(s, &s.outputs[*at])));
+        let mut events: Vec<usize> = (0..s.findings.len()).collect();
+        events.sort_by_key(|at| {
+            let f = &s.findings[*at];
+            (Reverse(cost(f)), severity(f), f.tainted, Reverse(f.count), f.first_ns)
+        });
+        few_of_a_code(s, &mut events);
+        let mut events = folded(s, &events);
+        events.truncate(EVENT_ROWS);
+        let drawn = drawn(s, &outputs);
+        outputs.truncate(OUTPUT_ROWS);
+        Choice { drawn, outputs, streams: streams(s), events, losers: losers(s) }
+    }
+
+    /// The record as the page carries it: whole, or without what the page has nothing of.
+    pub(super) fn record(&self, s: &Summary) -> Result<Vec<u8>, RenderError> {
+        let mut whole = Vec::new();
+        write_line(s, &mut whole)?;
+        if whole.len() <= WHOLE {
+            return Ok(whole);
+        }
+        let mut record: Value = serde_json::from_slice(&whole)?;
+        self.cut(&mut record);
+        let mut cut = Vec::new();
+        write_line(&record, &mut cut)?;
+        Ok(cut)
+    }
+
+    fn cut(&self, record: &mut Value) {
+        let streams: BTreeSet<usize> =
+            self.drawn.iter().flat_map(|(_, streams)| streams.iter().copied()).collect();
+        let listed: BTreeSet<usize> = self.streams.iter().copied().collect();
+        let outputs: BTreeSet<usize> = self.drawn.iter().map(|(output, _)| *output).collect();
+        let rows: BTreeSet<usize> = self.outputs.iter().copied().collect();
+        let events: BTreeSet<usize> = self.events.iter().map(|e| e.at).collect();
+        let named = self.events.iter().filter_map(|e| stream_of(record, e.at));
+        let named: BTreeSet<usize> = named.chain(self.losers.0.iter().copied()).collect();
+        each(record, "streams", |at, stream| match () {
+            () if streams.contains(&at) => {}
+            () if named.contains(&at) => without_pictures(stream),
+            () if listed.contains(&at) => *stream = row_of_stream(stream),
+            () => *stream = json!({}),
+        });
+        each(record, "outputs", |at, output| match () {
+            () if outputs.contains(&at) => {}
+            () if rows.contains(&at) => without_pictures(output),
+            () => *output = json!({}),
+        });
+        each(record, "findings", |at, finding| {
+            if !events.contains(&at) {
+                *finding = json!({});
+            }
+        });
+        if let Some(record) = record.as_object_mut() {
+            let text = "An excerpt: streams, outputs and findings keep what the page shows of them. `--format json` writes all.";
+            record.insert("excerpt".to_owned(), json!(text));
+        }
+    }
+}
+
+/// Findings that stand side by side, say the same within a second, and differ in their streams, as one row.
+fn folded(s: &Summary, events: &[usize]) -> Vec<Event> {
+    let alike = |a: &Finding, b: &Finding| {
+        (&a.code, &a.severity, &a.text, a.tainted) == (&b.code, &b.severity, &b.text, b.tainted)
+            && a.first_ns.abs_diff(b.first_ns) < 1_000_000_000
+            && a.stream != b.stream
+            && a.owners == b.owners
+    };
+    let mut rows: Vec<Event> = Vec::new();
+    for at in events {
+        match rows.last_mut().filter(|row| alike(&s.findings[row.at], &s.findings[*at])) {
+            Some(row) => row.alike += 1,
+            None => rows.push(Event { at: *at, alike: 0 }),
+        }
+    }
+    rows
+}
+
+/// Keeps the first few of each code that is no violation: one habit of a sender fills no page.
+fn few_of_a_code(s: &Summary, events: &mut Vec<usize>) {
+    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+    events.retain(|at| {
+        let f = &s.findings[*at];
+        let n = seen.entry(&f.code).or_default();
+        *n += 1;
+        severity(f) == 0 || *n <= ROWS_OF_A_CODE
+    });
+}
+
+/// The streams of the table: all, or as many of the worst as there is room for.
+fn streams(s: &Summary) -> Vec<usize> {
+    let room = |at: &usize| {
+        let stream = &s.streams[*at];
+        STREAM_ROW + 2 * (stream.source.len() + stream.destination.as_ref().map_or(0, String::len))
+    };
+    let mut streams: Vec<usize> = (0..s.streams.len()).collect();
+    if streams.iter().map(room).sum::<usize>() > STREAM_ROOM {
+        streams.sort_by_key(|at| Reverse(badness(&s.streams[*at])));
+        let mut taken = 0;
+        streams.retain(|at| {
+            taken += room(at);
+            taken <= STREAM_ROOM
+        });
+    }
+    streams
+}
+
+fn losers(s: &Summary) -> (Vec<usize>, usize) {
+    let mut losers: Vec<usize> = (0..s.streams.len()).filter(|at| s.streams[*at].sequence.lost > 0).collect();
+    losers.sort_by_key(|at| Reverse(s.streams[*at].sequence.lost));
+    let all = losers.len();
+    losers.truncate(LOSERS);
+    (losers, all)
+}
+
+fn stream_of(record: &Value, finding: usize) -> Option<usize> {
+    usize::try_from(record.get("findings")?.get(finding)?.get("stream")?.as_u64()?).ok()
+}
+
+fn each(record: &mut Value, list: &str, mut change: impl FnMut(usize, &mut Value)) {
+    let items = record.get_mut(list).and_then(Value::as_array_mut);
+    items.into_iter().flatten().enumerate().for_each(|(at, item)| change(at, item));
+}
+
+fn without_pictures(item: &mut Value) {
+    if let Some(item) = item.as_object_mut() {
+        item.remove("timeline");
+        item.remove("frame_interval_bars");
+    }
+}
+
+/// What the table of streams shows of one.
+fn row_of_stream(stream: &Value) -> Value {
+    let mut row = Map::new();
+    for path in super::streams::COLUMNS.iter().map(|column| column.0).filter(|path| !path.is_empty()) {
+        let Some(value) = stream.pointer(path) else { continue };
+        let mut keys = path.split('/').skip(1);
+        match (keys.next(), keys.next()) {
+            (Some(key), None) => {
+                row.insert(key.to_owned(), value.clone());
+            }
+            (Some(outer), Some(inner)) => {
+                let outer = row.entry(outer).or_insert_with(|| json!({}));
+                if let Some(outer) = outer.as_object_mut() {
+                    outer.insert(inner.to_owned(), value.clone());
+                }
+            }
+            _ => {}
+        }
+    }
+    Value::Object(row)
+}
+
+fn drawn(s: &Summary, outputs: &[usize]) -> Vec<(usize, Vec<usize>)> {
+    let mut left = STRIPS;
+    let mut drawn = Vec::new();
+    for at in outputs.iter().filter(|at| s.outputs[**at].frames.seen > 0).take(OUTPUTS) {
+        let mut streams: Vec<usize> =
+            s.outputs[*at].streams.iter().copied().filter(|at| *at < s.streams.len()).collect();
+        let most = if outputs.len() == 1 { left } else { left.min(STRIPS_EACH) };
+        if streams.len() > most {
+            streams.sort_by_key(|at| Reverse(badness(&s.streams[*at])));
+            streams.truncate(most);
+            streams.sort_unstable();
+        }
+        left -= streams.len();
+        drawn.push((*at, streams));
+    }
+    drawn
+}
