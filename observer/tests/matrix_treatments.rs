@@ -170,9 +170,9 @@ fn a_conversion_on_the_only_core_of_the_device_fails_the_gates_that_a_plain_down
     let plain = Plan::raw();
     plain.write(&bench);
     let frozen = gates_hash(&bench);
-    let drain = "offsets = [\"200ms\"]\njitter = \"100ms\"\ntimeout = \"2600ms\"\n\
-                 paths = { chrome = \"/v1/trace.json?frames=300&work=100\" }\n";
-    let plan = Plan { factor: CHROME, drain, ..plain };
+    let drain = "offsets = [\"100ms\"]\njitter = \"100ms\"\ntimeout = \"3700ms\"\n\
+                 paths = { chrome = \"/v1/trace.json?frames=300&work=70\" }\n";
+    let plan = Plan { factor: CHROME, drain, measure: "4s", ..plain };
     let (code, verdict, said) = plan.run(&bench);
     assert_eq!(gates_hash(&bench), frozen, "the gates are those of the plain download");
     assert_eq!((code, verdict["verdict"].as_str()), (1, Some("fail")), "{said}");

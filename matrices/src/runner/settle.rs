@@ -152,8 +152,8 @@ impl Runner {
             _ => {}
         }
         if self.now >= deadline {
-            let text = state.flatten().map_or("no reports", |unsettled| unsettled.text());
-            return self.end_arm("not_settled", text);
+            let text = state.flatten().map_or_else(|| "no reports".to_owned(), Unsettled::text);
+            return self.end_arm("not_settled", &text);
         }
         let wake = if self.now < earliest { earliest.min(deadline) } else { deadline };
         Move::Wait(wake, Step::Settle(settle))
@@ -167,7 +167,7 @@ impl Runner {
             }
             Some(off) if off <= tolerance && seen.gaps == 0 => None,
             Some(off) if off <= tolerance => Some(Unsettled::Gaps),
-            _ => Some(Unsettled::Rate),
+            off => Some(Unsettled::Rate(off)),
         }
     }
 }
@@ -177,15 +177,21 @@ impl Runner {
 enum Unsettled {
     Restarted,
     Gaps,
-    Rate,
+    /// Off by so much, ppm; `None`: a stream of the plan is not there.
+    Rate(Option<u64>),
 }
 
 impl Unsettled {
-    fn text(self) -> &'static str {
+    fn text(self) -> String {
         match self {
-            Self::Restarted => "the ring began again",
-            Self::Gaps => "sequence gaps in the last two seconds",
-            Self::Rate => "the frame rate is outside its tolerance",
+            Self::Restarted => "the ring began again".to_owned(),
+            Self::Gaps => "sequence gaps in the last two seconds".to_owned(),
+            Self::Rate(Some(ppm)) => format!(
+                "the frame rate of a stream is {:.2} % off, more than its tolerance; twice as much as expected is a \
+                 second sender",
+                ppm as f64 / 10_000.0
+            ),
+            Self::Rate(None) => "not every stream of the plan was there for two seconds".to_owned(),
         }
     }
 }

@@ -6,6 +6,7 @@
 mod bench;
 mod frames;
 mod ring;
+mod senders;
 mod tape;
 #[cfg(test)]
 mod tests;

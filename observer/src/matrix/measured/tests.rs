@@ -187,6 +187,30 @@ fn another_source_is_foreign_and_no_part_of_the_stream() {
     assert_eq!((stream.foreign, stream.datagrams, stream.frames, stream.lost), (1, 1_800, 300, 0));
 }
 
+/// Two programs on one host: the address says nothing, and what one of them left out is no loss of the other.
+#[test]
+fn another_port_that_takes_turns_is_foreign_and_one_that_follows_is_a_restart() {
+    let mut taping = Taping::new();
+    taping.frames(0..200, |_, _| true);
+    for frame in 200..260 {
+        taping.frames(frame..frame + 1, |_, _| true);
+        let at = START + i64::from(frame) * PERIOD + 400_000;
+        let parts = (0..PARTS).filter(|part| frame % 7 != 3 || *part > 2);
+        parts.for_each(|part| taping.send(at, "10.0.0.17:5001", frame, part, 1));
+    }
+    taping.frames(260..420, |_, _| true);
+    let m = of(&taping.octets(), &noted());
+    assert_eq!((m.streams[0].datagrams, m.streams[0].frames), (1_800, 300));
+    assert!(m.streams[0].foreign > 300, "{}", m.streams[0].foreign);
+    let mut taping = Taping::new();
+    taping.frames(0..200, |_, _| true);
+    for frame in 200..420 {
+        let at = START + i64::from(frame) * PERIOD;
+        (0..PARTS).for_each(|part| taping.send(at, "10.0.0.17:5001", frame, part, frame as u8));
+    }
+    assert_eq!(of(&taping.octets(), &noted()).streams[0].foreign, 0);
+}
+
 #[test]
 fn a_cut_tape_and_one_without_digests_are_refused() {
     let mut taping = Taping::new();

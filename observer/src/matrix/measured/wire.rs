@@ -1,6 +1,7 @@
 //! What the wire showed of each stream of the plan within the window.
 
 use super::frames::{FrameStarts, Part, Shown};
+use super::senders::Intruders;
 use super::tape::{One, Taped};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
@@ -70,9 +71,11 @@ pub(super) fn measure(
     }
     let wanted: Vec<Wanted<'_>> = plan.stream.iter().map(Wanted::of).collect();
     for want in &wanted {
-        let (mut stream, between) = passed(want, plan.target.expected_fps, &taped.datagrams, m.window);
+        let intruders = intruders(want, &taped.datagrams);
+        let (mut stream, between) =
+            passed(want, &intruders, plan.target.expected_fps, &taped.datagrams, m.window);
         intervals.push((stream.id.clone(), between));
-        let own: Vec<usize> = indices(&account, want);
+        let own: Vec<usize> = indices(&account, want, &intruders);
         counted(&account, &own, &mut stream);
         let found = account.findings.iter().filter(|f| f.stream.is_some_and(|s| own.contains(&s)));
         let episodes: Vec<Episode> = found.filter_map(|f| episode(f, &stream.id)).collect();
@@ -86,20 +89,35 @@ pub(super) fn measure(
     intervals
 }
 
-fn indices(account: &Account, want: &Wanted<'_>) -> Vec<usize> {
+fn indices(account: &Account, want: &Wanted<'_>, intruders: &Intruders) -> Vec<usize> {
     let streams = account.streams.iter().enumerate();
-    streams.filter(|(_, stream)| want.has_stream(stream)).map(|(i, _)| i).collect()
+    let own = |stream: &StreamAccount| {
+        want.has_stream(stream)
+            && !intruders.has(stream.stream_id, &stream.destinations, stream.source.port())
+    };
+    streams.filter(|(_, stream)| own(stream)).map(|(i, _)| i).collect()
+}
+
+fn intruders(want: &Wanted<'_>, datagrams: &[One]) -> Intruders {
+    let of = |d: &&One| !d.copy && want.has(d.protocol, d.stream, d.destination) && want.is_from(d.source);
+    Intruders::of(datagrams.iter().filter(of))
 }
 
 /// What a pass over the datagrams shows, and the intervals between the frames, ns.
-fn passed(want: &Wanted<'_>, fps: u32, datagrams: &[One], window: Span) -> (WireStream, Vec<u64>) {
+fn passed(
+    want: &Wanted<'_>,
+    intruders: &Intruders,
+    fps: u32,
+    datagrams: &[One],
+    window: Span,
+) -> (WireStream, Vec<u64>) {
     let mut stream = WireStream { id: want.plan.id.clone(), ..WireStream::default() };
     let mut frames = FrameStarts::new(fps, want.plan.datagrams_per_frame, want.plan.seq_modulus);
     let mut shown: Vec<Shown> = Vec::new();
     let inside = |ns: i64| (window.start_ns..window.end_ns).contains(&ns);
     for one in datagrams.iter().filter(|d| !d.copy && want.has(d.protocol, d.stream, d.destination)) {
         let counts = inside(one.at_ns);
-        if !want.is_from(one.source) {
+        if !want.is_from(one.source) || intruders.sent(one) {
             stream.foreign += u64::from(counts);
             continue;
         }
