@@ -34,7 +34,7 @@ fn device(folder: &Path, ports: &[u16]) -> Running {
     }
     fs::write(folder.join("device.toml"), text).unwrap();
     token(folder);
-    let capacity = format!("capacity:outputs={LIMIT},us=20000");
+    let capacity = format!("capacity:outputs={LIMIT},us=11000");
     let fault = ["--fault", &capacity, "--token-file", "token", "--http-normal-priority"];
     let common = ["device", "--rig", "device.toml", "--ring", "ring", "--http", "127.0.0.1:0"];
     Running::until(
@@ -96,7 +96,7 @@ id = "p50"
 class = "gate"
 metric = "frame.p50"
 kind = "ceiling"
-margin = "14ms"
+margin = "9ms"
 min_frames = 40
 on_fail = "the step before is the capacity"
 
