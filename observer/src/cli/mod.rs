@@ -33,6 +33,7 @@ mod selftest;
 mod send;
 mod slice;
 mod stall;
+mod thresholds;
 mod transmit;
 
 use args::{Cli, Verb};
