@@ -20,7 +20,7 @@ pub const MERGE_NS: i64 = 50_000_000;
 /// Circular shifts that are tried.
 pub const SHIFTS: u32 = 999;
 /// Both tests have to be below this.
-const LEVEL: f64 = 0.01;
+pub(crate) const LEVEL: f64 = 0.01;
 /// Width of a bin of the histogram of lags, ns.
 const BIN_NS: i64 = 50_000_000;
 /// Lags beyond this are counted together, ns.

@@ -26,6 +26,7 @@ pub mod runner;
 pub mod simulated;
 pub mod soak;
 pub mod stats;
+pub mod thresholds;
 pub mod units;
 pub mod validity;
 pub mod verdict;

@@ -20,9 +20,9 @@ use std::collections::VecDeque;
 /// One part in a billion.
 const PPB: f64 = 1e9;
 /// Invalid chunks in a row after which the bench is not fit to go on.
-const INVALID_IN_A_ROW: u32 = 5;
+pub(crate) const INVALID_IN_A_ROW: u32 = 5;
 /// Invalid chunks of a hundred that a soak may have and still pass.
-const INVALID_PERCENT: u64 = 10;
+pub(crate) const INVALID_PERCENT: u64 = 10;
 
 /// What is to be shown, frozen when it begins.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

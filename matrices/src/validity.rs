@@ -12,9 +12,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 /// One torn frame of so many spoils an arm.
-const TORN_OF: u64 = 1000;
+pub(crate) const TORN_OF: u64 = 1000;
 /// Planned downloads of which so many in ten must be done.
-const DRAINS_OF_TEN: usize = 8;
+pub(crate) const DRAINS_OF_TEN: usize = 8;
 
 /// Why an arm does not count: what the run said of it, then what its own measurements say, each once.
 pub fn reasons(plan: &Plan, arm: &Arm) -> Vec<String> {

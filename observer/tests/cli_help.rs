@@ -75,9 +75,48 @@ fn completions_and_manual_pages_name_every_verb() {
     for verb in VERBS {
         assert!(page.contains(&format!("wireproof\\-{verb}")), "{verb}");
         let text = fs::read_to_string(pages.join(format!("wireproof-{verb}.1"))).unwrap();
-        assert!(text.contains(".TH") && text.contains("Examples"), "{verb}: {text}");
+        assert!(text.contains(".TH"), "{verb}: {text}");
     }
-    assert!(pages.join("wireproof.1").exists());
+}
+
+/// The verbs below a verb, as its help lists them.
+fn below(verb: &str) -> Vec<String> {
+    let dir = tempfile::tempdir().unwrap();
+    let (_, help, _) = outcome(wireproof(dir.path()).args([verb, "--help"]));
+    let Some((_, list)) = help.split_once("Commands:\n") else { return Vec::new() };
+    let list = list.split("\n\n").next().unwrap();
+    let names = list.lines().filter_map(|l| l.strip_prefix("  ")).filter(|l| !l.starts_with(' '));
+    names.filter_map(|l| l.split(' ').next()).filter(|n| *n != "help").map(str::to_owned).collect()
+}
+
+#[test]
+fn every_verb_and_every_verb_below_it_has_a_whole_manual_page() {
+    let dir = tempfile::tempdir().unwrap();
+    outcome(wireproof(dir.path()).args(["man", "--out", "pages"]));
+    let mut names = vec!["wireproof".to_owned()];
+    for verb in VERBS {
+        names.push(format!("wireproof-{verb}"));
+        names.extend(below(verb).iter().map(|name| format!("wireproof-{verb}-{name}")));
+    }
+    assert!(names.iter().any(|name| name == "wireproof-matrix-resume"), "{names:?}");
+    for name in &names {
+        let text = fs::read_to_string(dir.path().join(format!("pages/{name}.1"))).expect(name);
+        for section in ["NAME", "SYNOPSIS", "DESCRIPTION", "EXAMPLES", "\"EXIT STATUS\"", "\"SEE ALSO\""] {
+            assert_eq!(text.matches(&format!(".SH {section}\n")).count(), 1, "{name}: {section}\n{text}");
+        }
+        assert!(text.is_ascii(), "{name}");
+        let call = name.replace('-', " ");
+        let examples = text.split(".SH EXAMPLES\n").nth(1).unwrap().split(".SH").next().unwrap();
+        assert!(examples.replace("\\-", "-").contains(&call), "{name}: {examples}");
+        let status = text.split("EXIT STATUS").nth(1).unwrap().split(".SH").next().unwrap();
+        assert!(status.contains("\\fB0\\fR") && status.contains("\\fB2\\fR"), "{name}: {status}");
+        let also = text.split("SEE ALSO\"\n").nth(1).unwrap().replace("\\-", "-");
+        for page in also.split("\\fB").skip(1).filter_map(|rest| rest.split("\\fR").next()) {
+            assert!(names.iter().any(|name| name == page), "{name}: there is no page {page}");
+        }
+    }
+    let written = fs::read_dir(dir.path().join("pages")).unwrap().count();
+    assert_eq!(written, names.len(), "a hidden verb has no page");
 }
 
 #[test]

@@ -15,6 +15,7 @@ pub mod pdu;
 pub mod registry;
 pub mod rule;
 pub mod sacn;
+pub mod threshold;
 pub mod time;
 pub mod verify;
 
@@ -24,4 +25,5 @@ pub use fault::{Fault, Faults, Value};
 pub use pdu::{Cid, Kind, Marks, Pdu, Protocol};
 pub use registry::{Claim, Decoder, Undecodable};
 pub use rule::{Layer, Rule, Severity};
+pub use threshold::Threshold;
 pub use time::Timestamp;

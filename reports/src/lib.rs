@@ -29,6 +29,7 @@ pub mod summary;
 mod table;
 pub mod tape;
 pub mod text;
+pub mod thresholds;
 pub mod verdict;
 
 pub use anonymize::Mask;

@@ -14,11 +14,14 @@ pub use clock::Clock;
 pub use delays::{Delay, Delays, OutputDelays};
 pub use record::DeviceRecord;
 
+pub(crate) use clock::{DRIFT_PPM, STEP_NS};
+
 use clock::TimeLine;
 use mapping::Slot;
 use record::{Life, Unsent};
 use serde::{Deserialize, Serialize};
-use settle::{Absent, Open, TRAVEL_NS, Testimony, give, shares};
+pub(crate) use settle::TRAVEL_NS;
+use settle::{Absent, Open, Testimony, give, shares};
 use std::collections::{BTreeMap, BTreeSet};
 use wireproof_protocols::verify::{Account, Finding};
 

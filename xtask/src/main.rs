@@ -56,18 +56,25 @@ fn tidy() -> Result<String> {
     bail!("{} problems", problems.len())
 }
 
-/// Writes `docs/findings.md` from the rule catalogues, as the product itself prints them.
+/// Writes `docs/findings.md` and `docs/thresholds.md` from catalogues and constants, as the product itself prints them.
 fn docs() -> Result<String> {
+    printed(&[], "docs/findings.md")?;
+    printed(&["--thresholds"], "docs/thresholds.md")?;
+    Ok("docs: docs/findings.md, docs/thresholds.md".to_owned())
+}
+
+/// Writes what `wireproof explain --format markdown` prints to a file of the project.
+fn printed(options: &[&str], file: &str) -> Result<()> {
     let root = root()?;
     let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
         .args(["run", "-q", "--locked", "-p", "wireproof", "--", "explain", "--format", "markdown"])
+        .args(options)
         .current_dir(root)
         .output()
         .context("cargo run")?;
     if !output.status.success() {
         bail!("wireproof explain: {}", String::from_utf8_lossy(&output.stderr));
     }
-    let path = root.join("docs/findings.md");
-    std::fs::write(&path, output.stdout).with_context(|| path.display().to_string())?;
-    Ok("docs: docs/findings.md".to_owned())
+    let path = root.join(file);
+    std::fs::write(&path, output.stdout).with_context(|| path.display().to_string())
 }

@@ -16,6 +16,11 @@ use std::fmt::Write;
 /// Growth of a time below this is noise, ns.
 pub const FLOOR_NS: i64 = 20_000;
 
+/// Growth to more than so many percent of the baseline is a failure, when it is past the floor as well.
+pub const FAIL_PERCENT: i128 = 110;
+/// Growth to more than so many percent of the baseline is a warning.
+pub const WARN_PERCENT: i128 = 105;
+
 /// What a figure is worth. Ordered from best to worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -51,8 +56,8 @@ pub fn against_baseline(baseline: i64, current: i64, floor: i64) -> Grade {
     }
     let past = |percent: i128| base <= 0 || now * 100 > base * percent;
     match () {
-        () if past(110) && grown > i128::from(floor) => Grade::Fail,
-        () if past(105) => Grade::Warn,
+        () if past(FAIL_PERCENT) && grown > i128::from(floor) => Grade::Fail,
+        () if past(WARN_PERCENT) => Grade::Warn,
         () => Grade::Pass,
     }
 }

@@ -15,4 +15,5 @@ pub use error::{LockError, PlanError};
 pub use lock::{Lock, MOST_LOCK, SCHEMA as LOCK_SCHEMA};
 pub use model::*;
 pub use read::MOST_TEXT;
+pub use read::usual_validity;
 pub use template::{TEMPLATES, Template};

@@ -248,11 +248,15 @@ pub(super) struct LearnArgs {
 #[command(after_help = "\
 Examples:
   wireproof explain SEQ-LOST
-  wireproof explain SACN-")]
+  wireproof explain SACN-
+  wireproof explain --thresholds")]
 pub(super) struct ExplainArgs {
     /// A code, or the beginning of several; all codes without it
     #[arg(value_name = "CODE")]
     pub(super) code: Option<String>,
+    /// List every limit that is judged by, with its value, where it comes from and the file that holds it
+    #[arg(long, conflicts_with = "code")]
+    pub(super) thresholds: bool,
     /// Output format
     #[arg(long, value_parser = ["table", "markdown"], default_value = "table")]
     pub(super) format: String,

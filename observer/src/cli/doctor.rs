@@ -9,6 +9,9 @@ mod network;
 mod ports;
 mod read;
 
+pub(super) use buffers::{LEAST_HOLD_MS, USUAL_BACKLOG};
+pub(super) use host::LITTLE_SPACE;
+
 use super::args::DoctorArgs;
 use super::failure::{self, Failure};
 use super::output;

@@ -4,7 +4,7 @@ mod markdown;
 
 use super::args::ExplainArgs;
 use super::failure::Failure;
-use super::output;
+use super::{output, thresholds};
 use std::io::{self, Write};
 use wireproof_protocols::{Layer, Rule, registry};
 use wireproof_reports::text::wrap;
@@ -13,6 +13,13 @@ const WIDTH: usize = 88;
 
 /// Runs the verb.
 pub(super) fn run(args: &ExplainArgs) -> Result<u8, Failure> {
+    if args.thresholds {
+        output::write(None, |out| match args.format.as_str() {
+            "markdown" => Ok(thresholds::markdown(out)?),
+            _ => Ok(thresholds::table(out)?),
+        })?;
+        return Ok(0);
+    }
     let rules = chosen(args.code.as_deref())?;
     output::write(None, |out| match args.format.as_str() {
         "markdown" => Ok(markdown::write(&rules, out)?),
@@ -74,6 +81,7 @@ fn explain(rule: &Rule, out: &mut dyn Write) -> io::Result<()> {
     paragraph("", rule.title, out)?;
     paragraph("written in", &reference(rule), out)?;
     paragraph("meaning", rule.meaning, out)?;
+    thresholds::of(rule).iter().try_for_each(|t| paragraph("judged by", &thresholds::line(t), out))?;
     paragraph("what to do", rule.advice, out)?;
     paragraph("example", rule.example, out)?;
     rule.known.iter().try_for_each(|product| paragraph("known for it", product, out))

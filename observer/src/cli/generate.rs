@@ -2,7 +2,7 @@
 
 use super::args::{CompletionsArgs, ManArgs};
 use super::failure::Failure;
-use super::{command, output};
+use super::{command, man, output};
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -18,7 +18,7 @@ pub(super) fn completions(args: &CompletionsArgs) -> Result<u8, Failure> {
 
 /// Prints every page, or writes one file a page.
 pub(super) fn man(args: &ManArgs) -> Result<u8, Failure> {
-    let pages = pages()?;
+    let pages = man::pages(command())?;
     match &args.out {
         None => output::write(None, |out| pages.iter().try_for_each(|(_, page)| Ok(out.write_all(page)?)))?,
         Some(folder) => {
@@ -35,23 +35,4 @@ pub(super) fn man(args: &ManArgs) -> Result<u8, Failure> {
 fn write_all(folder: &Path, pages: &[(String, Vec<u8>)]) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     pages.iter().try_for_each(|(name, page)| fs::write(folder.join(format!("{name}.1")), page))
-}
-
-/// Name and text of every page, the tool's own first.
-fn pages() -> io::Result<Vec<(String, Vec<u8>)>> {
-    let mut tool = command().disable_help_subcommand(true);
-    // Gives the verbs their full names.
-    tool.build();
-    let mut pages = vec![page(&tool)?];
-    for verb in tool.get_subcommands() {
-        pages.push(page(verb)?);
-    }
-    Ok(pages)
-}
-
-fn page(command: &clap::Command) -> io::Result<(String, Vec<u8>)> {
-    let name = command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned();
-    let mut text = Vec::new();
-    clap_mangen::Man::new(command.clone()).render(&mut text)?;
-    Ok((name, text))
 }

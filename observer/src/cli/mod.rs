@@ -18,6 +18,7 @@ mod generate;
 mod inputs;
 mod learn;
 mod live_view;
+mod man;
 mod matrix;
 mod memory;
 mod observe;
@@ -32,6 +33,7 @@ mod selftest;
 mod send;
 mod slice;
 mod stall;
+mod thresholds;
 mod transmit;
 
 use args::{Cli, Verb};

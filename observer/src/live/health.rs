@@ -10,7 +10,7 @@ const LONGEST: u64 = 60_000_000_000;
 const LOOK: u32 = 64;
 
 /// A difference between two clocks that grows by this much at once is a step, not a slew; ns.
-const STEP: i64 = 50_000_000;
+pub(crate) const STEP: i64 = 50_000_000;
 /// Stamps from before a step may come for this long after it, ns.
 const SETTLES: u64 = 1_000_000_000;
 

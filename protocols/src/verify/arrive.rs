@@ -14,7 +14,9 @@ use crate::time::MS;
 use crate::{Arrival, Checksum, Datagram, Kind, Marks, Pdu, Protocol, Severity, registry};
 
 /// Network data loss timeout of sACN (E1.31 6.7.1).
-const SACN_TIMEOUT: i64 = 2_500 * MS;
+pub(super) const SACN_TIMEOUT: i64 = 2_500 * MS;
+/// A timecode further than this from the capture's clock is told, s.
+pub(super) const TIMECODE_OFF: i64 = 1;
 /// Universes kept of one source's discovery.
 const DISCOVERED_MAX: usize = 4096;
 
@@ -313,7 +315,7 @@ impl Verifier {
             });
         }
         let off = time.wrapping_sub(ntp_middle(o.stamp)) as i32;
-        if i64::from(off).abs() > 65_536 {
+        if i64::from(off).abs() > TIMECODE_OFF * 65_536 {
             self.shared.findings.add(d14, d14.severity, place, 2, || {
                 format!("the timecode is {} ms away from the capture's clock", i64::from(off) * 1000 / 65_536)
             });

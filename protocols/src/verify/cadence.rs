@@ -3,9 +3,9 @@
 //! stream kept to over the long run says nothing.
 
 /// Intervals remembered.
-const KEPT: usize = 32;
+pub(super) const KEPT: usize = 32;
 /// Fewest intervals that may speak.
-const ENOUGH: usize = 8;
+pub(super) const ENOUGH: usize = 8;
 
 /// Once the memory is full the period is worked out anew after this many intervals.
 const REFRESH: u32 = 15;

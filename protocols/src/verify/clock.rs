@@ -4,12 +4,12 @@ use crate::Timestamp;
 use crate::time::{MS, SECOND};
 
 /// A step back of less than this is jitter between capture queues and is flattened.
-const JITTER: i64 = 10 * MS;
+pub(super) const JITTER: i64 = 10 * MS;
 /// A silence of the whole capture from this long on may be a step forward.
-const LEAP: i64 = SECOND;
+pub(super) const LEAP: i64 = SECOND;
 
 /// No capture pauses for this long: the clock was set.
-const SET_FORWARD: i64 = 30 * 86_400 * SECOND;
+pub(super) const SET_FORWARD: i64 = 30 * 86_400 * SECOND;
 
 /// An announced step is looked for in so much engine time after the announcement, and between packets no further apart.
 const ANNOUNCED: i64 = 60 * SECOND;

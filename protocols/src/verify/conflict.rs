@@ -11,9 +11,11 @@ use std::net::SocketAddr;
 /// Sources of one universe compared with each other.
 const RIVALS_MAX: usize = 16;
 /// A source counts as active for this long (E1.31 6.7.1).
-const ACTIVE: i64 = 2_500_000_000;
+pub(super) const ACTIVE: i64 = 2_500_000_000;
 /// Art-Net keeps merging for longer; 4 s covers its repeat of unchanged input.
-const ACTIVE_ARTNET: i64 = 4 * SECOND;
+pub(super) const ACTIVE_ARTNET: i64 = 4 * SECOND;
+/// Changes from one source to the other from which on it is no hand-over.
+pub(super) const TURNS: u64 = 3;
 
 #[derive(Debug, Default)]
 struct Universe {
@@ -89,7 +91,7 @@ impl Verifier {
             }
             universe.last_top = Some(flow);
             // A hand-over is no conflict; for Art-Net every second sender within the time is a merge.
-            if (universe.turns >= 3 || protocol == Protocol::ArtNet)
+            if (universe.turns >= TURNS || protocol == Protocol::ArtNet)
                 && let Some(rival) = rival
             {
                 self.conflict(flow.max(rival), flow.min(rival), place);

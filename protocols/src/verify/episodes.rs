@@ -11,7 +11,7 @@ use crate::Severity;
 use crate::time::MS;
 
 /// Gaps of a stream no further apart than this are one episode.
-const EPISODE: i64 = 100 * MS;
+pub(super) const EPISODE: i64 = 100 * MS;
 /// Episodes of a stream that wait for late datagrams.
 const EPISODES_MAX: usize = 32;
 /// Torn frames remembered per episode.

@@ -18,7 +18,7 @@ const KEPT: usize = 4096;
 /// Drops of one layer no further apart than this are one interval.
 const MERGED: i64 = 5 * MS;
 /// Counters that are sampled may be late by this much.
-const SAMPLED: i64 = 150 * MS;
+pub(super) const SAMPLED: i64 = 150 * MS;
 
 /// Which counter of the host counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

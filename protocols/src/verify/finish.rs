@@ -14,7 +14,7 @@ use crate::time::MS;
 use crate::{Protocol, Severity};
 
 /// A stream is silent at the end when nothing came for this long and three times its longest pause.
-const SILENT_AFTER: i64 = 2_500 * MS;
+pub(super) const SILENT_AFTER: i64 = 2_500 * MS;
 
 /// The frames of an output that count: raw numbers `base..end`.
 #[derive(Clone, Copy, Debug, Default)]

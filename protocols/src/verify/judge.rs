@@ -13,6 +13,19 @@ use std::net::{IpAddr, Ipv4Addr};
 const SHARED_CIDS: [[u8; 10]; 2] =
     [*b"FALCON FPP", [0xc0, 0xde, 0x00, 0x80, 0xc6, 0x9b, 0x11, 0xe0, 0x95, 0x72]];
 
+/// Datagrams of levels from which on a rate is judged.
+pub(super) const RATE_LEAST: u64 = 50;
+/// Percent of the most that DMX512 carries up to which a rate is right: clocks differ.
+pub(super) const RATE_PERCENT: u64 = 101;
+/// A slot on the line, us (E1.11).
+pub(super) const SLOT_US: u64 = 44;
+/// Shortest frame on the line, us (E1.11).
+pub(super) const SHORTEST_US: u64 = 1_204;
+/// Nodes leave synchronous mode when ArtSync stays away for longer than this (Art-Net 4, ArtSync).
+pub(super) const ART_SYNC: i64 = 4 * crate::time::SECOND;
+/// Frames without any push from which on it is told.
+pub(super) const PUSH_LEAST: u64 = 8;
+
 fn rule(code: &str) -> Option<&'static Rule> {
     crate::registry::rule(code)
 }
@@ -39,7 +52,7 @@ impl Verifier {
             let nodes =
                 if f.model.is_some_and(|m| m.per_destination) { f.destinations.len() as u64 } else { 1 };
             let rate = rate_mhz(f.levels.saturating_sub(1) / nodes.max(1), f.active_ns);
-            if f.levels < 50 || rate.saturating_mul(100) <= most * 101 {
+            if f.levels < RATE_LEAST || rate.saturating_mul(100) <= most * RATE_PERCENT {
                 continue;
             }
             let found = self.shared.findings.add(rules::TIME_RATE, Severity::Warning, start(f), 0, || {
@@ -140,7 +153,7 @@ impl Verifier {
                 self.shared.findings.add(a13, Severity::Warning, start(f), 0, || {
                     "ArtSync from an address that sends no ArtDmx: nodes ignore it".to_owned()
                 });
-            } else if f.longest_ns > 4 * crate::time::SECOND {
+            } else if f.longest_ns > ART_SYNC {
                 self.shared.findings.add(a13, Severity::Warning, start(f), 1, || {
                     "ArtSync stayed away for over 4 s: nodes fall back to immediate output".to_owned()
                 });
@@ -228,7 +241,7 @@ impl Verifier {
                 let mut tell = |variant, text: &str| {
                     self.shared.findings.add(d13, Severity::Warning, start(f), variant, || text.to_owned());
                 };
-                if frames >= 8 && c.ends == 0 {
+                if frames >= PUSH_LEAST && c.ends == 0 {
                     tell(0, "no push in any frame: displays that wait for it stay frozen");
                 }
                 if c.early_end > 0 && c.chunks > 1 {
@@ -350,12 +363,12 @@ fn some(list: &[u16]) -> String {
 
 /// Most DMX512 frames per second for a slot count, in thousandths: 92 us break, 12 us mark, 44 us a slot with the
 /// start code, at least 1,204 us in all (E1.11 as derived in the reference, 1.4).
-fn dmx_limit_mhz(slots: u32) -> u64 {
-    let us = (92 + 12 + 44 * (u64::from(slots.min(512)) + 1)).max(1204);
+pub(super) fn dmx_limit_mhz(slots: u32) -> u64 {
+    let us = (92 + 12 + SLOT_US * (u64::from(slots.min(512)) + 1)).max(SHORTEST_US);
     1_000_000_000 / us
 }
 
-fn hertz(mhz: u64) -> String {
+pub(super) fn hertz(mhz: u64) -> String {
     let tenths = (mhz + 50) / 100;
     format!("{}.{}", tenths / 10, tenths % 10)
 }

@@ -33,6 +33,7 @@ mod settle;
 mod sources;
 mod spread;
 mod tap;
+pub mod thresholds;
 mod timeline;
 
 pub use account::*;

@@ -15,11 +15,11 @@ const ADDRESSES_MAX: usize = 16;
 /// Most torn frames remembered by number; further ones are counted only.
 const TEARS_MAX: usize = 8192;
 /// A repeat after a pause of at least this long is a keep-alive (E1.31 6.6.2: 800..1000 ms).
-const KEEP_ALIVE: i64 = 700 * MS;
+pub(super) const KEEP_ALIVE: i64 = 700 * MS;
 /// Unchanged content for longer than this while sending is frozen.
-const FROZEN_AFTER: i64 = SECOND;
+pub(super) const FROZEN_AFTER: i64 = SECOND;
 /// Repeats that a frozen output must at least have sent.
-const FROZEN_REPEATS: u64 = 10;
+pub(super) const FROZEN_REPEATS: u64 = 10;
 /// Before a period is known, a stream seen for the first time after this long a pause begins a new frame.
 const FIRST_PAUSE: i64 = 3 * MS;
 

@@ -9,6 +9,9 @@ use super::rig::RigOutput;
 use super::{Verifier, rules};
 use crate::{Rule, Severity};
 
+/// Frames of an output from which on its shape and rate are judged.
+pub(super) const FRAMES_LEAST: i64 = 3;
+
 impl Verifier {
     /// Datagrams a frame that the rig declares for an output; 0 when it does not.
     pub(crate) fn declared(&self, output: usize) -> u32 {
@@ -89,7 +92,7 @@ impl Verifier {
             let Some(first) = output.flows.first().map(|i| &self.flows[*i]) else { continue };
             if !matches(r, first)
                 || !aims_at(r, output.destination(&self.flows))
-                || range.end - range.base < 3
+                || range.end - range.base < FRAMES_LEAST
             {
                 continue;
             }

@@ -11,7 +11,7 @@ use super::observation::Observation;
 const GAP_MAX: i64 = 1 << 31;
 
 /// Furthest behind that a datagram may still fill a hole.
-const LATE_MAX: i64 = 64;
+pub(super) const LATE_MAX: i64 = 64;
 
 /// What a datagram turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

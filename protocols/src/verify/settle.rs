@@ -13,6 +13,13 @@ use super::sequence::{Gap, Lane, Place, Step};
 use super::sources::Sources;
 use crate::{Marks, Protocol, Severity};
 
+/// A pause of more than so many percent of the period is told.
+pub(super) const GAP_PERCENT: i64 = 150;
+/// Frames with an end mark from which on an end is expected.
+pub(super) const ENDS_LEAST: u64 = 8;
+/// Frames with an end mark for each one without, from which on an end is expected.
+pub(super) const ENDS_TO_ONE: u64 = 9;
+
 /// Everything streams share.
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
@@ -468,7 +475,7 @@ fn end_of_frame(flow: &mut Flow, o: &Observation, dest: usize, lost: u64, shared
     if c.frame < 0 || lost > 0 || c.ended || flow.cold.sequence.lost != c.lost_before {
         return;
     }
-    let habit = c.with_end >= 8 && c.with_end >= c.without_end * 9;
+    let habit = c.with_end >= ENDS_LEAST && c.with_end >= c.without_end * ENDS_TO_ONE;
     if habit && c.position + 1 >= c.chunks {
         let place = (o.packet, o.stamp);
         shared.outputs[c.output].tear(c.frame, flow.index, true, place);
@@ -487,7 +494,7 @@ fn end_of_frame(flow: &mut Flow, o: &Observation, dest: usize, lost: u64, shared
 /// A pause of a steady stream in which nothing was lost.
 fn pause(flow: &mut Flow, o: &Observation, period: Option<i64>, since: i64, shared: &mut Shared) {
     let Some(period) = period.filter(|_| flow.protocol() != Protocol::Kinet) else { return };
-    if since.saturating_mul(2) <= period.saturating_mul(3) || o.new_session {
+    if since.saturating_mul(100) <= period.saturating_mul(GAP_PERCENT) || o.new_session {
         return;
     }
     let place = at(flow, o);
@@ -497,7 +504,7 @@ fn pause(flow: &mut Flow, o: &Observation, period: Option<i64>, since: i64, shar
     if let Some(f) = found
         && f.expected.is_empty()
     {
-        f.expected = format!("at most {} us", period.saturating_mul(3) / 2000);
+        f.expected = format!("at most {} us", period.saturating_mul(GAP_PERCENT) / 100_000);
         f.got = format!("{} us", since / 1000);
     }
 }

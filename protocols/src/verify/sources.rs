@@ -6,11 +6,13 @@ use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 
 /// Two sightings of one datagram further apart than this are not the capture's doing.
-const COPY_WINDOW: i64 = 5 * MS;
+pub(super) const COPY_WINDOW: i64 = 5 * MS;
 /// Datagrams of a path remembered for copies.
 const REMEMBERED: usize = 16;
 /// Hosts and paths remembered; further ones have no IP-id witness.
 const PATHS_MAX: usize = 65_536;
+/// More wrong checksums than one beside so many right ones are the network card's.
+pub(super) const OFFLOAD_OF: u64 = 20;
 /// Damaged datagrams remembered per host until a gap claims them.
 const DAMAGED_MAX: usize = 256;
 
@@ -41,7 +43,7 @@ impl Source {
 
     /// Its wrong checksums are the network card's, not the wire's: all or many are wrong.
     pub(crate) fn offloads(&self) -> bool {
-        self.bad > 0 && (self.good == 0 || self.bad * 20 > self.good.max(20))
+        self.bad > 0 && (self.good == 0 || self.bad * OFFLOAD_OF > self.good.max(OFFLOAD_OF))
     }
 
     /// Damaged datagrams to this destination since `after`; they are taken off the list.

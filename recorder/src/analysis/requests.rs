@@ -18,9 +18,9 @@ use std::collections::HashSet;
 /// Requests that are told of each outcome at most.
 const TOLD: usize = 16;
 /// Periods after which a request is late.
-const LATE_PERIODS: u64 = 2;
+pub const LATE_PERIODS: u64 = 2;
 /// After how long a request is late where the ring names no period, ns.
-const LATE_NS: u64 = 100_000_000;
+pub const LATE_NS: u64 = 100_000_000;
 
 /// After how long a request is late, ns: two periods, or 100 ms where the ring names none.
 pub fn late_after(period_ns: u64) -> u64 {

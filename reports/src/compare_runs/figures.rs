@@ -8,9 +8,9 @@ use wireproof_matrices::number::Number;
 use wireproof_matrices::stats::clopper_pearson;
 
 /// Rates that differ by more than this are of unlike runs, percent of the larger.
-pub(super) const RATE_PERCENT: u128 = 2;
+pub(crate) const RATE_PERCENT: u128 = 2;
 /// Intervals that a percentile needs so that some lie beyond it.
-const NEEDED: [(&str, u64); 4] = [("p50", 20), ("p95", 200), ("p99", 1_000), ("p999", 10_000)];
+pub(crate) const NEEDED: [(&str, u64); 4] = [("p50", 20), ("p95", 200), ("p99", 1_000), ("p999", 10_000)];
 
 /// Why no figure of a run says anything of the device.
 pub(super) fn spoiled(s: &Summary) -> Option<String> {
@@ -164,7 +164,7 @@ fn bursty(events: u64, bursts: u64, of: u64) -> Share {
 
 /// Events beyond this have Wilson's interval: it agrees with the exact one to about a thousandth, in a time
 /// that does not grow.
-const MOST_EXACT: u64 = 1_000;
+pub(crate) const MOST_EXACT: u64 = 1_000;
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate from 0 to 1 times 1e9")]
 fn interval(events: u64, of: u64) -> [u64; 2] {

@@ -7,6 +7,8 @@ mod figures;
 mod matching;
 mod sheet;
 
+pub(crate) use figures::{MOST_EXACT, NEEDED, RATE_PERCENT};
+
 use crate::baseline::pretty;
 use crate::csv::cell;
 use crate::number::thousandths;

@@ -5,9 +5,9 @@ use super::record::Life;
 use wireproof_recorder::offset::Track;
 
 /// Most that two clocks drift apart, parts in a million.
-const DRIFT_PPM: i128 = 1_000;
+pub(crate) const DRIFT_PPM: i128 = 1_000;
 /// Readings of both clocks that differ by more than this, beyond the drift, are those of a clock that was set, ns.
-const STEP_NS: i128 = 1_000_000;
+pub(crate) const STEP_NS: i128 = 1_000_000;
 
 /// How the device's clock is known.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 use wireproof_protocols::verify::{Finding, Owners};
 
 /// Longest that a datagram is taken to travel, ns.
-pub(super) const TRAVEL_NS: i64 = 5_000_000;
+pub(crate) const TRAVEL_NS: i64 = 5_000_000;
 
 /// Datagrams of a stream that were not handed over, and the stamps between which they are missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -209,7 +209,8 @@ fn validity(table: &Table<'_>) -> Result<Validity, PlanError> {
     })
 }
 
-fn usual_validity() -> Validity {
+/// What spoils an arm unless the plan says otherwise.
+pub fn usual_validity() -> Validity {
     Validity { max_loop_gap_ns: None, fps_tolerance_ppm: 5000, min_hold_ns: 2 * SECOND, clock_step_ns: MS }
 }
 

@@ -13,9 +13,9 @@ const RATE: u32 = 720;
 /// What the hold time is stated for.
 const LOAD: &str = "12 sACN universes at 60 fps";
 /// A buffer that holds less than this loses at ordinary waits for the processor: up to 47 ms on a busy host.
-const LEAST_HOLD_MS: u64 = 50;
+pub(in crate::cli) const LEAST_HOLD_MS: u64 = 50;
 /// Backlog of an untouched Linux, frames.
-const USUAL_BACKLOG: u64 = 1_000;
+pub(in crate::cli) const USUAL_BACKLOG: u64 = 1_000;
 /// Backlog that is advised, frames.
 const ADVISED_BACKLOG: u64 = 10_000;
 

@@ -12,7 +12,7 @@ const ADAPTIVE_DRIVERS: [&str; 3] = ["intel_pstate", "amd-pstate", "amd-pstate-e
 /// Octets a second a capture of 12 sACN universes at 60 frames a second takes, headers included.
 const CAPTURE_RATE: u64 = 720 * (638 + 42 + 32);
 /// Free space below which a recording is in danger, octets.
-const LITTLE_SPACE: u64 = 1 << 30;
+pub(in crate::cli) const LITTLE_SPACE: u64 = 1 << 30;
 
 /// Operating system and kernel.
 pub(super) fn platform(facts: &Facts) -> Check {

@@ -1,6 +1,6 @@
 //! The rule catalogue as Markdown; `docs/findings.md` is this text.
 
-use super::{layer, reference};
+use super::{layer, reference, thresholds};
 use std::io::{self, Write};
 use wireproof_protocols::Rule;
 
@@ -24,6 +24,7 @@ fn section(rule: &Rule, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}, {}. {}\n", rule.severity.name(), layer(rule.layer), escape(rule.title))?;
     item("Written in", &reference(rule), out)?;
     item("Meaning", rule.meaning, out)?;
+    thresholds::of(rule).iter().try_for_each(|t| item("Judged by", &thresholds::line(t), out))?;
     item("What to do", rule.advice, out)?;
     item("Example", rule.example, out)?;
     rule.known.iter().try_for_each(|product| item("Known for it", product, out))

@@ -1,0 +1,114 @@
+//! What the verifier judges by, taken from the constants it uses. It decides nothing.
+
+use super::{
+    arrive, cadence, clock, conflict, episodes, evidence, finish, judge, output, rig_check, sequence, settle,
+    sources,
+};
+use crate::Protocol;
+use crate::attribution::STALL_LIMIT;
+use crate::ddp;
+use crate::threshold::{Threshold, time};
+use crate::time::SECOND;
+
+macro_rules! thresholds {
+    ($($file:literal: $what:literal, [$($code:literal),+], $value:expr, $source:literal;)*) => {
+        /// Every threshold of the rules that the verifier decides.
+        pub fn thresholds() -> Vec<Threshold> {
+            vec![$(Threshold {
+                codes: &[$($code),+],
+                what: $what,
+                value: $value,
+                source: $source,
+                place: concat!("protocols/src/", $file),
+            }),*]
+        }
+    };
+}
+
+thresholds! {
+    "verify/arrive.rs": "silence that ends a sACN session", ["SEQ-RESTART", "SEQ-LOST"],
+        format!("more than {}", time(arrive::SACN_TIMEOUT)), "E1.31 6.7.1, network data loss";
+    "verify/sequence.rs": "numbers behind the newest at which a datagram may still fill a hole",
+        ["SEQ-LATE", "SEQ-OLD", "SEQ-DUPLICATE"],
+        format!(
+            "sACN {}, Art-Net {}, DDP {}; up to {} when the IP id went back, too",
+            window(Protocol::Sacn), window(Protocol::ArtNet), window(Protocol::Ddp), sequence::LATE_MAX
+        ),
+        "E1.31 6.7.2 for sACN; half of the cycle for the others";
+    "verify/episodes.rs": "gaps of a stream that are told as one finding", ["SEQ-LOST", "SEQ-AMBIGUOUS"],
+        format!("no further apart than {}", time(episodes::EPISODE)), "own choice";
+    "verify/model.rs": "datagrams after which the numbering of a stream is locked",
+        ["SEQ-DIALECT", "SEQ-SHARED-COUNTER", "SEQ-UNUSED"],
+        format!("{} at most, undisturbed: sACN and Art-Net {}, DDP {}, BigPacket {}", super::model::AT_MOST,
+            super::model::enough(Protocol::Sacn), super::model::enough(Protocol::Ddp),
+            super::model::enough(Protocol::BigPacket)),
+        "right in 200 of 200 synthetic trials of each model at 0, 1 and 5 % loss";
+    "verify/settle.rs": "frames with an end mark from which on an end is expected",
+        ["FRAME-UNTERMINATED", "DDP-D12"],
+        format!("{}, and {} for each one without", settle::ENDS_LEAST, settle::ENDS_TO_ONE), "own choice";
+    "verify/output.rs": "content unchanged while frames keep coming", ["FRAME-FROZEN"],
+        format!("more than {}, and {} repeats", time(output::FROZEN_AFTER), output::FROZEN_REPEATS),
+        "own choice";
+    "verify/output.rs": "pause before a repeat that counts as a keep-alive (`outputs[].causes`)", ["keep_alive"],
+        format!("{} and more", time(output::KEEP_ALIVE)), "E1.31 6.6.2: 800 to 1,000 ms";
+    "verify/judge.rs": "datagrams of levels a second on a universe or Port-Address",
+        ["TIME-RATE", "SACN-S46", "ARTNET-A12"],
+        format!("{} Hz with 512 slots, {} Hz with 375, {} Hz with 24 and fewer ({} us a slot, {} us a frame at \
+                 least), plus {} %; from {} datagrams on",
+            judge::hertz(judge::dmx_limit_mhz(512)), judge::hertz(judge::dmx_limit_mhz(375)),
+            judge::hertz(judge::dmx_limit_mhz(24)), judge::SLOT_US, judge::SHORTEST_US,
+            judge::RATE_PERCENT - 100, judge::RATE_LEAST),
+        "E1.11 timing by E1.31 6.6.1";
+    "verify/settle.rs": "pause of a steady stream without a loss", ["TIME-GAP"],
+        format!("more than {} % of its period", settle::GAP_PERCENT),
+        "the severity list of the command line";
+    "verify/cadence.rs": "when a stream counts as steady", ["TIME-GAP", "SEQ-AMBIGUOUS"],
+        format!("{} intervals at least; of the last {} three quarters lie within a quarter of their median",
+            cadence::ENOUGH, cadence::KEPT),
+        "own choice: a stream that sends on change has no period";
+    "verify/clock.rs": "stamps of a capture that step back", ["TIME-CLOCK-STEP"],
+        format!("{} and more; less is jitter between queues", time(clock::JITTER)), "own choice";
+    "verify/clock.rs": "stamps of a capture that step forward", ["TIME-CLOCK-STEP"],
+        format!("{} and more where two hosts go on with their next numbers; more than {} days always",
+            time(clock::LEAP), clock::SET_FORWARD / (86_400 * SECOND)),
+        "own choice";
+    "verify/arrive.rs": "data waiting for a synchronization packet", ["SYNC-MISSING"],
+        format!("more than {}", time(arrive::SACN_TIMEOUT)), "E1.31 11.1.2";
+    "verify/conflict.rs": "two sACN, DDP or BigPacket sources at once",
+        ["SRC-CONFLICT", "SRC-LOWER-PRIORITY"],
+        format!("both seen within {}; a conflict after {} turns, so that a hand-over is none",
+            time(conflict::ACTIVE), conflict::TURNS),
+        "E1.31 6.7.1";
+    "verify/conflict.rs": "two Art-Net sources at once", ["ARTNET-A14", "SRC-LOWER-PRIORITY"],
+        format!("both seen within {}", time(conflict::ACTIVE_ARTNET)),
+        "covers the repeat of unchanged levels (Art-Net 4, ArtDmx)";
+    "verify/finish.rs": "nothing of a stream while the capture goes on", ["STREAM-SILENT"],
+        format!("more than {}; other than sACN also three times its longest pause", time(finish::SILENT_AFTER)),
+        "E1.31 6.7.1";
+    "verify/arrive.rs": "termination datagrams of a goodbye (others make it a warning)", ["STREAM-ENDED"],
+        "3".to_owned(), "E1.31 6.2.6";
+    "verify/sources.rs": "the same datagram with the same IP id twice", ["CAP-DUPLICATE"],
+        format!("within {}", time(sources::COPY_WINDOW)), "the counter glossary";
+    "verify/sources.rs": "wrong checksums of a host that are the network card's", ["CAP-OFFLOAD", "CAP-CHECKSUM"],
+        format!("all, or more than 1 beside {} right ones; fewer are damage", sources::OFFLOAD_OF), "own choice";
+    "verify/judge.rs": "ArtSync that stays away", ["ARTNET-A13"],
+        format!("more than {}", time(judge::ART_SYNC)), "Art-Net 4, ArtSync";
+    "ddp/mod.rs": "data octets of a datagram", ["DDP-D11"],
+        format!("{}", ddp::DATA_MAX), "3waylabs DDP: 480 RGB pixels";
+    "verify/judge.rs": "frames without any push", ["DDP-D13"],
+        format!("from {} on", judge::PUSH_LEAST), "own choice";
+    "verify/arrive.rs": "timecode away from the clock of the capture, or backward at all", ["DDP-D14"],
+        format!("more than {} s", arrive::TIMECODE_OFF), "own choice: clocks without NTP differ by more";
+    "verify/rig_check.rs": "frames of an output from which on it is held against the rig", ["RIG-RATE", "RIG-SHAPE"],
+        format!("{}", rig_check::FRAMES_LEAST), "own choice";
+    "attribution.rs": "stall of the receive loop that is told, and that convicts the observer where nothing \
+        counts drops (macOS)", ["OBS-STALL", "OBS-LOST"],
+        format!("{} and more", time(STALL_LIMIT)), "half of the 230 ms that an untouched Linux buffer holds of 720 datagrams a second";
+    "verify/evidence.rs": "how late a sampled counter of the host may be to explain a loss", ["OBS-LOST"],
+        time(evidence::SAMPLED), "counters are read every 100 ms";
+}
+
+/// Numbers behind the newest within which a datagram is late.
+fn window(protocol: Protocol) -> u32 {
+    super::model::Model::prescribed(protocol).window
+}
