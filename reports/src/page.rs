@@ -10,6 +10,7 @@ mod events;
 mod grid;
 mod health;
 mod overview;
+pub mod ring;
 pub(crate) mod shell;
 mod streams;
 
