@@ -2,6 +2,7 @@
 //! record; every figure says where in the record it stands, and every text passes the escape, since names come from the
 //! wire.
 
+pub(crate) mod bench;
 mod cell;
 mod chart;
 mod choice;
