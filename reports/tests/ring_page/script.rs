@@ -24,7 +24,11 @@ fn expect(browser: &mut Browser, record: &Value, at: u64, how: &str) {
     assert!(which.starts_with(&format!("Frame {id}: ")), "{how}: {which}");
     assert!(which.contains(&format!("({us}.{left:03} \u{b5}s)")), "{how}: {which}");
     let missing = frame["missing_before"].as_u64().unwrap();
-    assert_eq!(which.contains(&format!("GAP in front of it: {missing} ids")), missing > 0, "{how}: {which}");
+    assert_eq!(
+        which.contains(&format!("GAP in front of it, ids missing: {missing} (")),
+        missing > 0,
+        "{how}: {which}"
+    );
 }
 
 #[test]

@@ -149,7 +149,6 @@ pub(super) struct VerifyArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  wireproof ring summary ring.bin
   wireproof ring summary ring.bin --range wire_prepare..wire_send --format json
   wireproof ring summary ring.bin --format html -o ring.html
 

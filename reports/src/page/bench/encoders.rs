@@ -78,8 +78,8 @@ fn ratios(bench: &Bench, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
         "<p>The limit is a plain copy of the frame's octets, timed in the same blocks: median {} ns. A dot is the median of \
-         the blocks' ratios to it, the line its interval at 95 %; the dashed line is the copy itself. Below it lies only who \
-         does not touch every octet.</p>",
+         the blocks' ratios to it, the line its interval at 95 %; the dashed line is the copy itself. Only an encoder that does not touch every \
+         octet can lie below it.</p>",
         fraction(bench.memcpy.ns_per_frame.p50).span("/memcpy/ns_per_frame/p50")
     )?;
     let row = |(at, encoder): (usize, &Encoder)| {

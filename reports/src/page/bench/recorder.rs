@@ -107,7 +107,7 @@ fn ratios(bench: &RecorderBench, out: &mut dyn Write) -> io::Result<()> {
             figure(arm.ratio_interval.high, "ratio_interval/high")
         );
         let name = format!(
-            "{} <small>a {}</small>",
+            "{} <small>per {}</small>",
             words_of(&arm.name, at, "name"),
             words_of(&arm.unit, at, "unit")
         );

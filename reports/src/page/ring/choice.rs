@@ -73,14 +73,14 @@ impl Choice {
         choice
     }
 
-    /// The frames at p50, p95 and p99, and the slowest; they are carried in any case.
+    /// The frames at p50, p95 and p99, and the slowest, the earliest of several; they are carried in any case.
     fn percentiles(&mut self, ring: &Ring) -> [usize; 4] {
         let n = self.by_time.len() as u64;
-        let at = |num| usize::try_from(rank(n, num, 100)).unwrap_or(1).max(1) - 1;
-        // The earliest of all that took as long as the slowest, as of every other percentile.
-        let worst = duration(&ring.frames[self.by_time[at(100)]]);
-        let slowest = self.by_time.partition_point(|at| duration(&ring.frames[*at]) < worst);
-        let points = [at(50), at(95), at(99), slowest].map(|at| self.by_time[at]);
+        let points = [50, 95, 99, 100].map(|num| {
+            let at = usize::try_from(rank(n, num, 100)).unwrap_or(1).max(1) - 1;
+            let ns = duration(&ring.frames[self.by_time[at]]);
+            self.by_time[self.by_time.partition_point(|at| duration(&ring.frames[*at]) < ns)]
+        });
         for (at, name) in points.into_iter().zip(["p50", "p95", "p99", "worst"]) {
             self.add(ring, at, name);
         }

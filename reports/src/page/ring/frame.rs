@@ -30,7 +30,7 @@ pub(super) struct FrameRow {
     pub(super) id: u32,
     /// Place among the whole frames of the ring, from 1.
     pub(super) number: u64,
-    /// 1 for the slowest of all.
+    /// 1 and one for each frame that took longer.
     pub(super) slowest: u64,
     /// Why it was chosen.
     pub(super) chosen: Vec<&'static str>,

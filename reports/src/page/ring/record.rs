@@ -263,8 +263,11 @@ fn names(ring: &Ring) -> Names {
 }
 
 fn frames(source: &Source<'_>, choice: &Choice) -> Vec<FrameRow> {
-    let mut slowest = vec![0; choice.by_time.len()];
-    choice.by_time.iter().rev().zip(1..).for_each(|(at, place)| slowest[*at] = place);
-    let row = |(at, why): (&usize, &Vec<&'static str>)| frame::row(source, *at, slowest[*at], why.clone());
+    let time = |at: usize| source.account.rows[at].root_ns;
+    let slower =
+        |at: usize| choice.by_time.len() - choice.by_time.partition_point(|other| time(*other) <= time(at));
+    let row = |(at, why): (&usize, &Vec<&'static str>)| {
+        frame::row(source, *at, slower(*at) as u64 + 1, why.clone())
+    };
     choice.frames.iter().map(row).collect()
 }

@@ -107,7 +107,7 @@
     if (f.prologue_ns) fact(of("prologue_ns", ms), " ms of work beside the frame before");
     fact(of("records"), " records");
     if (f.asked.length) {
-      fact("asked for by ");
+      fact("cause: ");
       f.asked.forEach((who, n) => facts.push(n ? ", " : "", figure("/frames/" + at + "/asked/" + n, String)));
       if (f.asked_more) facts.push(" and ", of("asked_more"), " more");
     }
@@ -120,8 +120,9 @@
     if (f.deadlines_missed) warn("Deadline missed by ", of("overrun_ns", ms), " ms.");
     if (f.truncated) warn("Events of this frame were dropped over the batch limit.");
     if (f.missing_before) {
-      warn("GAP in front of it: ", of("missing_before"), " ids missing, ", of("skipped_before"), " left out on purpose, ",
-        of("lost_before"), " lost.");
+      warn("GAP in front of it, ids missing: ", of("missing_before"), " (", of("skipped_before"),
+        " left out on purpose, ", of("lost_before"), " lost).");
+      if (!f.lost_before) all.at(-1).className = "open";
     }
     const before = at ? f.number - frames[at - 1].number - 1 : f.number - 1;
     if (before) all.push(line(spaced(before) + " whole frames of the ring in front of it are not on this page."));
