@@ -255,3 +255,16 @@ fn every_sample_ring_that_is_believed_has_a_whole_page() {
     }
     assert!(!there || pages >= 12, "{pages} pages");
 }
+
+#[test]
+fn too_little_explained_is_marked_for_frames_and_for_devices() {
+    let (_, page) = page("planted", &rings::planted());
+    let (tree, record, _) = check("planted", &page);
+    let coverage = &record["summary"]["coverage"];
+    let share = |key: &str| coverage[key].as_f64().unwrap();
+    assert!(share("frames") > 95.0 && share("devices") < 95.0, "{coverage}");
+    let tile =
+        tree.all().into_iter().find(|e| e.name == "section" && e.text().starts_with("Frame time explained"));
+    assert_eq!(tile.unwrap().get("class"), Some("tile bad"));
+    assert!(record["summary"]["findings"].as_array().unwrap().iter().any(|f| f["code"] == "RING-COVERAGE"));
+}

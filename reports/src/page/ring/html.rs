@@ -97,7 +97,12 @@ fn whole(page: &RingPage) -> String {
         n(w.lost, "lost"),
         n(w.skipped, "skipped")
     );
-    tile("Frames whole", if w.lost > 0 { "bad" } else { "good" }, &share, &below)
+    let class = match page.summary.frames {
+        0 => "",
+        _ if w.lost > 0 => "bad",
+        _ => "good",
+    };
+    tile("Frames whole", class, &share, &below)
 }
 
 fn explained(page: &RingPage) -> String {
@@ -113,8 +118,10 @@ fn explained(page: &RingPage) -> String {
         at(c.devices, "devices"),
         at(c.worst_frame, "worst_frame")
     );
+    let shares = [c.frames, c.devices];
+    let below_target = shares.into_iter().flatten().any(|share| share < target as f64);
     let class = match c.frames {
-        Some(share) if share < target as f64 => "bad",
+        _ if below_target => "bad",
         Some(_) => "good",
         None => "",
     };

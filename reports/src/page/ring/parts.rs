@@ -56,6 +56,9 @@ const GAPS: [Column; 6] = [
 
 /// Writes the holes in the ids.
 pub(super) fn gaps(page: &RingPage, out: &mut dyn Write) -> io::Result<()> {
+    if page.frames.is_empty() {
+        return Ok(());
+    }
     writeln!(out, "<section id=\"gaps\">\n<h2>Gaps</h2>")?;
     if page.gaps.is_empty() {
         return writeln!(
