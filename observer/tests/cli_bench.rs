@@ -142,3 +142,26 @@ fn peers_have_rows_with_their_ratio_to_ours() {
     assert_eq!(peers.len(), 2);
     assert!(peers.iter().all(|row| row["name"].as_str().unwrap().starts_with("peer:sacn/")));
 }
+
+#[test]
+fn a_page_carries_its_record_for_encoders_and_for_the_recorder() {
+    let asked = |more: &[&str]| {
+        let folder = tempfile::tempdir().unwrap();
+        let call =
+            ["bench", "--frame-bytes", "1000", "--blocks", "6", "--format", "html", "-o", "bench.html"];
+        let (code, out, err) = outcome(wireproof(folder.path()).args(call).args(more));
+        assert_eq!((code, out.as_str()), (0, ""), "{err}");
+        let page = fs::read_to_string(folder.path().join("bench.html")).unwrap();
+        let record = page.split_once("id=\"record\">").unwrap().1.split_once("</script>").unwrap().0;
+        serde_json::from_str::<Value>(record).unwrap()
+    };
+    for (more, schema) in
+        [(&["--encoders", "sacn"][..], BENCH_SCHEMA), (&["--recorder"], BENCH_RECORDER_SCHEMA)]
+    {
+        let validator = jsonschema::validator_for(&serde_json::from_str(schema).unwrap()).unwrap();
+        let record = asked(more);
+        let errors: Vec<String> = validator.iter_errors(&record).map(|e| e.to_string()).collect();
+        assert_eq!(errors, Vec::<String>::new());
+        assert_eq!(record["frame_bytes"], 1_000);
+    }
+}

@@ -236,3 +236,34 @@ fn every_ring_verb_has_two_examples() {
         assert_eq!((code, out.lines().filter(|line| line.starts_with(&call)).count()), (0, 2), "{out}");
     }
 }
+
+#[test]
+fn the_page_of_a_ring_carries_the_summary_that_json_writes_and_names_its_places() {
+    let test = "the_page_of_a_ring_carries_the_summary_that_json_writes_and_names_its_places";
+    let Some(samples) = samples(test) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("gap.bin");
+    fs::copy(samples.join("v2_gap.bin"), &file).unwrap();
+    fs::write(folder.path().join("gap.bin.places"), "1\tcue.py:7 <b>\n").unwrap();
+    let run = |format: &str, more: &[&str]| {
+        let call = ["ring", "summary", "gap.bin", "--range", "source..wire_send", "--format", format];
+        outcome(wireproof(folder.path()).args(call).args(more))
+    };
+    let (code, json, err) = run("json", &[]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(run("html", &["-o", "ring.html"]), (0, String::new(), String::new()));
+    let page = fs::read_to_string(folder.path().join("ring.html")).unwrap();
+    let (_, record) = page.split_once("id=\"record\">").unwrap();
+    let record: Value = serde_json::from_str(record.split_once("</script>").unwrap().0).unwrap();
+    for key in
+        ["generation", "snapshot", "digest", "frames", "missing", "frame_ns", "stages", "ranges", "deadlines"]
+    {
+        assert_eq!(record["summary"][key], json[key], "{key}");
+    }
+    assert_eq!(record["name"], "gap.bin");
+    assert_eq!(record["gaps"][0]["missing"], 4);
+    assert!(!page.contains("<b>\"") && page.contains("id=\"ranges\""));
+    let same = run("html", &[]).1;
+    assert!(same == page, "a page depends on its ring alone");
+}

@@ -2,6 +2,7 @@
 //! record; every figure says where in the record it stands, and every text passes the escape, since names come from the
 //! wire.
 
+pub(crate) mod bench;
 mod cell;
 mod chart;
 mod choice;
@@ -10,6 +11,7 @@ mod events;
 mod grid;
 mod health;
 mod overview;
+pub mod ring;
 pub(crate) mod shell;
 mod streams;
 

@@ -17,6 +17,7 @@ Examples:
   wireproof bench
   wireproof bench --encoders sacn,artnet --packing 512 --blocks 1000 --seed 7 --format json -o bench.json
   wireproof bench --recorder
+  wireproof bench --format html -o bench.html
 
 Every encoder gets the same seeded frame; nothing is sent. Before and after it is timed, its datagrams are compared
 with golden octets made another way; one that differs is not timed, and the exit code is 1. Times are CPU time of the

@@ -48,10 +48,10 @@ impl Running {
         Running::of(Command::new(binary()), folder, arguments, text)
     }
 
-    /// The same with all of it on one processor, where nothing that wakes up goes before what runs.
+    /// The same with all of it on one processor.
     pub(crate) fn on_one_core(folder: &Path, arguments: &[&str], text: &str) -> Running {
         let mut command = Command::new("taskset");
-        command.args(["--cpu-list", &core(), "chrt", "--batch", "0"]).arg(binary());
+        command.args(["--cpu-list", &core()]).arg(binary());
         Running::of(command, folder, arguments, text)
     }
 

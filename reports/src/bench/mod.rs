@@ -117,7 +117,8 @@ pub struct Paired {
 
 impl Bench {
     /// The formats of a bench, in the order of the help text.
-    pub const FORMATS: [Format; 4] = [Format::Table, Format::Json, Format::Csv, Format::Markdown];
+    pub const FORMATS: [Format; 5] =
+        [Format::Table, Format::Json, Format::Csv, Format::Markdown, Format::Html];
 
     /// True when every row is byte-identical to its golden datagrams.
     pub fn identical(&self) -> bool {
@@ -134,18 +135,19 @@ impl Bench {
             Format::Json => json::write(self, out),
             Format::Csv => csv::write(self, out),
             Format::Markdown => Ok(markdown::write(self, out)?),
-            Format::Jsonl | Format::Junit | Format::Html => Err(format.missing("a bench")),
+            Format::Html => crate::page::bench::encoders(self, out),
+            Format::Jsonl | Format::Junit => Err(format.missing("a bench")),
         }
     }
 
     /// The number of rows that are right, and of all.
-    fn score(&self) -> String {
+    pub(crate) fn score(&self) -> String {
         let right = self.encoders.iter().filter(|encoder| encoder.identical).count();
         format!("{right}/{} byte-identical to the golden datagrams", self.encoders.len())
     }
 
     /// How the times came about, one sentence a line.
-    fn method(&self) -> Vec<String> {
+    pub(crate) fn method(&self) -> Vec<String> {
         let pinned = self.clock.cpu.map(|cpu| format!(", kept on CPU {cpu}")).unwrap_or_default();
         let disturbed = |n: &u64| *n > 0;
         let arms = self.encoders.iter().map(|encoder| encoder.disturbed_blocks);
@@ -172,7 +174,7 @@ impl Bench {
     }
 
     /// Why rows have no times, and whose habits were allowed for.
-    fn remarks(&self) -> Vec<String> {
+    pub(crate) fn remarks(&self) -> Vec<String> {
         let refused = self.encoders.iter().filter_map(|encoder| {
             let why = encoder.difference.as_ref()?;
             Some(format!("NOT TIMED {} {}: {why}", encoder.name, encoder.backend))

@@ -163,12 +163,13 @@ impl RecorderBench {
             Format::Json => render::json(self, out),
             Format::Csv => render::csv(self, out),
             Format::Markdown => Ok(render::markdown(self, out)?),
-            Format::Jsonl | Format::Junit | Format::Html => Err(format.missing("a bench")),
+            Format::Html => crate::page::bench::recorder(self, out),
+            Format::Jsonl | Format::Junit => Err(format.missing("a bench")),
         }
     }
 
     /// How the times came about, one sentence a line.
-    fn method(&self) -> Vec<String> {
+    pub(crate) fn method(&self) -> Vec<String> {
         let pinned = self.clock.cpu.map(|cpu| format!(", kept on CPU {cpu}")).unwrap_or_default();
         let disturbed: u64 = self.arms.iter().map(|arm| arm.disturbed_blocks).fold(0, u64::saturating_add);
         let mut lines = vec![
@@ -191,7 +192,7 @@ impl RecorderBench {
     }
 
     /// What recording costs: name and difference.
-    fn costs(&self) -> [(String, Difference); 5] {
+    pub(crate) fn costs(&self) -> [(String, Difference); 5] {
         let (cost, n) = (&self.cost, self.events_per_frame);
         [
             (format!("a frame of {n} events"), cost.per_frame_ns),
@@ -203,7 +204,7 @@ impl RecorderBench {
     }
 
     /// What a device would pay, and what the ring says.
-    fn remarks(&self) -> [String; 2] {
+    pub(crate) fn remarks(&self) -> [String; 2] {
         let (e, check) = (&self.extrapolation, &self.check);
         let shares = format!(
             "{:.3} % of a core at {} frames/s and {} unframed events/s ({:.3} + {:.3} %)",

@@ -69,6 +69,17 @@ pub(super) fn count(n: u64) -> Cell {
     Cell::new(n, spaced(n), "n")
 }
 
+/// A number that is no amount: an id, a generation.
+pub(super) fn number(n: impl ToString) -> Cell {
+    Cell::new(n.to_string(), n.to_string(), "n")
+}
+
+/// A fraction with three digits.
+pub(super) fn fraction(value: f64) -> Cell {
+    let text = format!("{value:.3}");
+    Cell::new(text.clone(), text, "n")
+}
+
 /// A time in milliseconds.
 pub(super) fn ms(ns: u64) -> Cell {
     Cell::new(ns, milliseconds(ns), "n")

@@ -13,7 +13,8 @@ pub(super) struct Figure {
 
 /// The record that a page carries.
 pub(super) fn record(page: &Element) -> Value {
-    let scripts = page.find("script");
+    // A page that runs a script has one without a type, too.
+    let scripts: Vec<_> = page.find("script").into_iter().filter(|e| e.get("type").is_some()).collect();
     assert_eq!(scripts.len(), 1);
     assert_eq!((scripts[0].get("type"), scripts[0].get("id")), (Some("application/json"), Some("record")));
     serde_json::from_str(&scripts[0].text()).unwrap()
@@ -59,6 +60,8 @@ pub(super) fn problem(record: &Value, f: &Figure) -> Option<String> {
         Value::Number(n) if n.is_f64() => {
             f.value == format!("{:.3}", n.as_f64().unwrap()) && f.shown == f.value
         }
+        // A fraction that is whole may stand in the record without its digits.
+        Value::Number(n) if f.value == format!("{n}.000") => f.shown == f.value,
         Value::Number(n) => {
             f.value == n.to_string()
                 && writes(
@@ -96,6 +99,7 @@ fn writes(shown: &str, n: i128) -> bool {
     }
     let words: Vec<&str> = shown.split(' ').collect();
     let parts = |unit: &str| match unit {
+        "\u{b5}s" => 1_000,
         "ms" => 1_000_000,
         "s" => 1_000_000_000,
         "min" => 60_000_000_000,

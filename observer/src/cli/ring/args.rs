@@ -101,6 +101,15 @@ pub(super) enum Plain {
     Json,
 }
 
+/// Formats of a record that is a page, too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum Pages {
+    #[default]
+    Table,
+    Json,
+    Html,
+}
+
 /// Formats of rows that can also be read one at a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum Rows {
@@ -140,8 +149,11 @@ pub(super) struct VerifyArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  wireproof ring summary ring.bin
   wireproof ring summary ring.bin --range wire_prepare..wire_send --format json
+  wireproof ring summary ring.bin --format html -o ring.html
+
+html is one file to look at: the frames at the percentiles, the slowest and those beside gaps span by span, with all
+figures of the summary, the gaps, the causes (places from FILE.places, if it is there) and the record as JSON in it.
 
 Percentiles of stages are each of their own: they are never added, and stages may run side by side.")]
 pub(super) struct SummaryArgs {
@@ -157,7 +169,7 @@ pub(super) struct SummaryArgs {
     #[arg(long, value_name = "DEVICE", requires = "range")]
     pub(super) device: Option<String>,
     #[command(flatten)]
-    pub(super) out: OutArgs<Plain>,
+    pub(super) out: OutArgs<Pages>,
 }
 
 #[derive(Debug, Args)]

@@ -1,63 +1,20 @@
 //! `wireproof ring summary`: percentiles of whole frames and of their stages, coverage, deadlines. Percentiles are
 //! never added; a span is never a sum.
 
-use super::args::{Plain, SummaryArgs};
-use super::{findings_table, load, ms, percent};
+use super::args::{Pages, SummaryArgs};
+use super::{findings_table, load, ms, percent, places};
 use crate::cli::failure::Failure;
 use crate::cli::output;
-use serde::Serialize;
 use std::io::{self, Write};
-use wireproof_recorder::analysis::coverage::{Coverage, coverage};
-use wireproof_recorder::analysis::skips::lost;
-use wireproof_recorder::analysis::slow::{self, Slow};
+use wireproof_recorder::analysis::Quantiles;
+use wireproof_recorder::analysis::slow::Slow;
 use wireproof_recorder::analysis::span::{self, RangeError, RangeRow};
-use wireproof_recorder::analysis::stages::{self, DeviceRow, StageRow, records};
-use wireproof_recorder::analysis::{Finding, Quantiles, findings};
+use wireproof_recorder::analysis::stages::DeviceRow;
 use wireproof_recorder::header::{self, Facts};
-use wireproof_recorder::layout::Counter;
-use wireproof_recorder::{Account, Kind, Ring, account};
+use wireproof_recorder::places::Places;
+use wireproof_recorder::{Account, Ring, account};
 use wireproof_reports::text::clean;
-
-const SCHEMA: &str = "wireproof.ring-summary/1";
-
-/// A ring in figures; keys in fixed order.
-#[derive(Debug, Serialize)]
-struct Document {
-    schema: &'static str,
-    version: u8,
-    generation: u64,
-    /// Number of the copy: figures of different copies are never shown as one.
-    snapshot: Option<u64>,
-    digest: String,
-    frames: u64,
-    first_frame: Option<u32>,
-    last_frame: Option<u32>,
-    span_ns: u64,
-    period_ns: u64,
-    missing: u64,
-    skipped: u64,
-    partial: u64,
-    truncated: u64,
-    frame_ns: Quantiles,
-    work_ns: Quantiles,
-    coverage: Coverage,
-    deadlines: Deadlines,
-    slow: Slow,
-    devices: Vec<DeviceRow>,
-    stages: Vec<StageRow>,
-    ranges: Vec<RangeRow>,
-    findings: Vec<Finding>,
-}
-
-/// Records of the ring, and what the writer has counted since it started.
-#[derive(Debug, Serialize)]
-struct Deadlines {
-    #[serde(flatten)]
-    found: slow::Deadlines,
-    missed_since_start: u64,
-    slow_since_start: u64,
-    suppressed_since_start: u64,
-}
+use wireproof_reports::{RingPage, RingSummary};
 
 /// Runs the verb.
 pub(super) fn run(args: &SummaryArgs) -> Result<u8, Failure> {
@@ -65,59 +22,24 @@ pub(super) fn run(args: &SummaryArgs) -> Result<u8, Failure> {
     let (image, ring) = load::ring(&args.file, &args.read)?;
     let facts = if ring.version == 1 { Facts::default() } else { header::facts(&image) };
     let account = account(&ring.frames);
-    let document = document(&ring, &facts, &account, ranges(args, &ring)?);
+    let document = RingSummary::of(&ring, &facts, &account, ranges(args, &ring)?);
+    let places = match args.out.format {
+        Pages::Html => places::load(&args.file, None)?.0,
+        _ => Places::default(),
+    };
     output::write(args.out.output.as_deref(), |out| match args.out.format {
-        Plain::Json => {
+        Pages::Json => {
             let text = serde_json::to_string_pretty(&document).map_err(io::Error::from)?;
             Ok(writeln!(out, "{text}")?)
         }
-        Plain::Table => table(&document, &account, out),
+        Pages::Table => table(&document, &account, out),
+        Pages::Html => {
+            let name = args.file.to_string_lossy();
+            let page = RingPage::of(&name, &ring, &facts, &account, &places, document.clone());
+            Ok(page.html(out)?)
+        }
     })?;
     Ok(0)
-}
-
-fn document(ring: &Ring, facts: &Facts, account: &Account, ranges: Vec<RangeRow>) -> Document {
-    let frames = &ring.frames;
-    let starts = frames.iter().map(|frame| frame.start_ns).min().unwrap_or_default();
-    let ends = frames.iter().map(|frame| frame.end_ns).max().unwrap_or_default();
-    let partial = &ring.partial;
-    let missing: u64 = ring.gaps.iter().map(|gap| u64::from(gap.missing)).sum();
-    let skipped: u64 = records(ring, Kind::Skipped).map(|record| record.aux() & 0xFFFF_FFFF).sum();
-    let coverage = coverage(account);
-    let slow = slow::slow(frames);
-    let found = slow::deadlines(records(ring, Kind::DeadlineMiss), frames, facts.period_ns);
-    Document {
-        schema: SCHEMA,
-        version: ring.version,
-        generation: ring.generation,
-        snapshot: facts.snapshot,
-        digest: format!("{:08x}", ring.digest),
-        frames: frames.len() as u64,
-        first_frame: frames.first().map(|frame| frame.id),
-        last_frame: frames.last().map(|frame| frame.id),
-        span_ns: ends.saturating_sub(starts),
-        period_ns: facts.period_ns,
-        missing,
-        skipped,
-        partial: partial.count + partial.crc + partial.unfinished,
-        truncated: frames.iter().filter(|frame| frame.truncated).count() as u64,
-        frame_ns: Quantiles::of(account.rows.iter().map(|row| row.root_ns)),
-        work_ns: Quantiles::of(
-            account.rows.iter().map(|row| u64::try_from(row.total_ns).unwrap_or_default()),
-        ),
-        findings: findings::of_frames(account, &coverage, &slow, &found, lost(ring)),
-        coverage,
-        deadlines: Deadlines {
-            found,
-            missed_since_start: facts.counter(Counter::DeadlineMisses),
-            slow_since_start: facts.counter(Counter::SlowFrames),
-            suppressed_since_start: facts.counter(Counter::SlowLogsSuppressed),
-        },
-        slow,
-        devices: stages::devices(account, &ring.tables),
-        stages: stages::stages(frames, &ring.tables),
-        ranges,
-    }
 }
 
 /// The device of a name or id.
@@ -148,7 +70,7 @@ fn ranges(args: &SummaryArgs, ring: &Ring) -> Result<Vec<RangeRow>, Failure> {
     args.range.iter().map(times).collect()
 }
 
-fn table(document: &Document, account: &Account, out: &mut dyn Write) -> Result<(), Failure> {
+fn table(document: &RingSummary, account: &Account, out: &mut dyn Write) -> Result<(), Failure> {
     let d = document;
     let ids = match (d.first_frame, d.last_frame) {
         (Some(first), Some(last)) => format!("ids {first} to {last}"),
@@ -214,7 +136,7 @@ fn slow_frames(slow: &Slow, out: &mut dyn Write) -> Result<(), Failure> {
 }
 
 /// Percentiles, each of its own row.
-fn times(d: &Document, out: &mut dyn Write) -> Result<(), Failure> {
+fn times(d: &RingSummary, out: &mut dyn Write) -> Result<(), Failure> {
     writeln!(out, "\n{:<28} {:>8} {:>10} {:>10} {:>10} {:>10}", "ms", "spans", "p50", "p95", "p99", "max")?;
     line(out, "frame", d.frames, &d.frame_ns)?;
     line(out, "work past the frame before", d.frames, &d.work_ns)?;
