@@ -33,6 +33,7 @@ mod send;
 mod slice;
 mod stall;
 mod transmit;
+mod tui;
 
 use args::{Cli, Verb};
 use clap::error::ErrorKind;
