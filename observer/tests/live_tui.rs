@@ -79,8 +79,8 @@ impl InTerminal {
 fn given_back(seen: &str) -> &str {
     let (_, in_view) = seen.split_once(ENTERS).expect("the view began");
     let (_, after) = in_view.split_once(LEAVES).expect("the view ended");
-    for setting in [" icanon", " isig", " echo ", " opost"] {
-        assert!(after.contains(setting), "{setting} in {after}");
+    for setting in ["icanon", "isig", "echo", "opost"] {
+        assert!(after.split_whitespace().any(|word| word == setting), "{setting} in {after}");
     }
     assert!(after.contains("\u{1b}[?25h"), "the cursor is back: {after}");
     after

@@ -5,7 +5,7 @@ use super::layout::Layout;
 use super::model::{Model, Noted, Overlay, Pane};
 use super::overlay;
 use super::table;
-use super::words::{clock, count, fit, ms};
+use super::words::{clock, count, fit, joined, ms};
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier, Style};
@@ -96,13 +96,14 @@ impl Paper<'_> {
         } else {
             format!("no violation  warnings {warnings}")
         };
-        let rest = format!(
-            "  missing {}  streams {}  datagrams {}  {:.0}/s  info {infos}",
-            p.lost,
-            p.streams_seen,
-            count(p.lighting, 9),
-            self.model.rate,
-        );
+        let parts = [
+            format!("missing {}", p.lost),
+            format!("streams {}", p.streams_seen),
+            format!("datagrams {}", count(p.lighting, 9)),
+            format!("{:.0}/s", self.model.rate),
+            format!("info {infos}"),
+        ];
+        let rest = joined(&parts, self.columns.saturating_sub(begin.len() + found.len()));
         let style = match (violations, warnings) {
             (1.., _) => self.loud(Color::Red),
             (_, 1..) => self.loud(Color::Yellow),
@@ -150,7 +151,7 @@ impl Paper<'_> {
         let v = &self.model.shot.vitals;
         let d = v.queue_delay;
         let (used, granted) = v.buffer;
-        let full = if granted > 0 { used.saturating_mul(100) / granted } else { 0 };
+        let full = used.saturating_mul(100).checked_div(granted).unwrap_or(0);
         let hold = match self.model.hold() {
             None => "-".to_owned(),
             Some(hold) if hold.as_secs() >= 60 => "over a minute".to_owned(),

@@ -229,14 +229,13 @@ fn react(
             model.size = Size { columns, lines };
             terminal.autoresize()?;
         }
-        event::Event::Key(event) if event.kind != KeyEventKind::Release => match key(event) {
-            Some(key) => match press(model, key) {
+        event::Event::Key(event) if event.kind != KeyEventKind::Release => {
+            match key(event).map_or(Action::Nothing, |key| press(model, key)) {
                 Action::Nothing => {}
                 Action::Repaint => terminal.clear()?,
                 Action::End => shared.interrupted.store(true, Ordering::Relaxed),
-            },
-            None => {}
-        },
+            }
+        }
         _ => {}
     }
     Ok(())

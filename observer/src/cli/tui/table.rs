@@ -3,7 +3,7 @@
 use super::draw::{Paper, five};
 use super::layout::Layout;
 use super::model::{Pane, state};
-use super::words::{fit, ms, number, rate};
+use super::words::{fit, joined, ms, number, rate};
 use ratatui::style::{Color, Modifier, Style};
 use wireproof_protocols::verify::StreamProgress;
 
@@ -122,10 +122,12 @@ fn detail(paper: &mut Paper<'_>) {
     );
     paper.line(&text.chars().take(paper.columns).collect::<String>(), Style::new());
     let o = s.owners;
-    let owners = format!("lost {}: wire {} unknown {}", s.lost, o.wire, o.unknown);
-    let rest = format!(
-        "frames {} torn {}  late {} twice {} restarts {}",
-        s.frames, s.torn, s.late, s.duplicates, s.restarts
-    );
-    paper.line(&format!("   {owners}  {rest}"), Style::new());
+    let parts = [
+        format!("lost {}: wire {} unknown {}", s.lost, o.wire, o.unknown),
+        format!("frames {} torn {}", s.frames, s.torn),
+        format!("late {}", s.late),
+        format!("twice {}", s.duplicates),
+        format!("restarts {}", s.restarts),
+    ];
+    paper.line(&format!(" {}", joined(&parts, paper.columns - 1)), Style::new());
 }

@@ -19,8 +19,8 @@ pub(super) fn ms(ns: u64) -> String {
 /// A count in at most `columns`, in thousands, millions or billions where it does not fit.
 pub(super) fn count(n: u64, columns: usize) -> String {
     let units = [(1, ""), (1_000, "k"), (1_000_000, "M"), (1_000_000_000, "G"), (1_000_000_000_000, "T")];
-    let written = units.iter().map(|(unit, name)| format!("{}{name}", n / unit));
-    written.clone().find(|text| text.len() <= columns).or_else(|| written.last()).unwrap_or_default()
+    let mut written = units.iter().map(|(unit, name)| format!("{}{name}", n / unit));
+    written.clone().find(|text| text.len() <= columns).or_else(|| written.next_back()).unwrap_or_default()
 }
 
 /// A rate in at most five columns.
@@ -51,6 +51,19 @@ pub(super) fn fit(text: &str, columns: usize) -> String {
     text.chars().take(columns.saturating_sub(1)).chain(['.']).collect()
 }
 
+/// The parts side by side, as many of the first ones as have room whole: half a figure is a wrong figure.
+pub(super) fn joined(parts: &[String], columns: usize) -> String {
+    let mut line = String::new();
+    for part in parts {
+        if line.chars().count() + 2 + part.chars().count() > columns {
+            break;
+        }
+        line.push_str("  ");
+        line.push_str(part);
+    }
+    line
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -69,6 +82,7 @@ mod tests {
         assert_eq!([count(99_999, 5), count(100_000, 5), count(u64::MAX, 6)], ["99999", "100k", "18446744T"]);
         assert_eq!([rate(0.0), rate(59.94), rate(44_100.0)], ["-", "59.9", "44100"]);
         assert_eq!([clock(59), clock(3_661)], ["0:59", "1:01:01"]);
+        assert_eq!(joined(&["a 1".to_owned(), "bc 23".to_owned()], 11), "  a 1");
         assert_eq!([fit("abc", 3), fit("abcd", 3)], ["abc", "ab."]);
     }
 }
