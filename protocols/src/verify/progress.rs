@@ -47,7 +47,7 @@ pub struct StreamProgress {
     pub intervals: Glance,
 }
 
-/// Most streams whose distributions are worked out for one look: about a hundred microseconds of the receive loop.
+/// Most streams whose distributions are worked out for one look: at some 6 µs each, 0.3 ms of the receive loop.
 pub const WANTED_MAX: usize = 48;
 /// Bars of the chart of a stream.
 const BARS: usize = 64;

@@ -166,7 +166,7 @@ impl Paper<'_> {
 
     fn events(&mut self) {
         let m = self.model;
-        let following = if m.chosen.is_none() { "newest last" } else { "End follows the newest" };
+        let following = if m.chosen.is_none() { "in order of report" } else { "End follows the newest" };
         let marked = if m.marks.is_empty() { String::new() } else { format!("  {} marked *", m.marks.len()) };
         self.title(&format!("events {}  {following}{marked}", m.events_seen), m.pane == Pane::Events);
         let end = self.y + u16::try_from(m.layout().event_rows).unwrap_or(0);
