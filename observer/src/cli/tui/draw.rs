@@ -137,13 +137,14 @@ impl Paper<'_> {
                 .map(layer);
         // Counters may have told of drops that no datagram has announced yet.
         let open = v.lost.saturating_sub(socket + ring);
-        let text = format!(
-            "  lost {}: socket {socket} ring {ring} unplaced {open} queue {}  host: nic {nic} softnet {softnet} checksum {checksum}",
-            v.lost + v.queue,
-            v.queue
-        );
-        let style = if v.lost + v.queue > 0 { self.loud(Color::Red) } else { Style::new() };
-        self.line(&fit(&text, self.columns), style);
+        let lost = v.lost + v.queue;
+        let parts = [
+            format!("lost {lost}: socket {socket} ring {ring} unplaced {open} queue {}", v.queue),
+            format!("host: nic {nic} softnet {softnet}"),
+            format!("checksum {checksum}"),
+        ];
+        let style = if lost > 0 { self.loud(Color::Red) } else { Style::new() };
+        self.line(&joined(&parts, self.columns), style);
         self.waits();
     }
 
