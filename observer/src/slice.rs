@@ -143,6 +143,26 @@ pub fn slice(input: &Path, request: &Request<'_>, out: &Path) -> Result<SliceRep
     Ok(SliceReport { records: kept.records, from: kept.from, to: kept.to, found_again })
 }
 
+/// The id that a finding of a live run has in the capture of that run: the same code, first occurrence and stream, in
+/// the words of [`Verifier::stream_name`]; `None` when the capture does not show it.
+///
+/// # Errors
+/// When the capture cannot be read.
+pub fn id_of(
+    input: &Path,
+    options: &Options,
+    (code, first_ns, stream): (&str, i64, &str),
+) -> Result<Option<String>, SliceError> {
+    let (account, _) = run(input, options)?;
+    let mut alike = account.findings.iter().filter(|f| f.code == code && f.first_ns == first_ns);
+    let first = alike.clone().next();
+    let named = alike.find(|f| {
+        let of = f.stream.and_then(|index| account.streams.get(index));
+        of.is_some_and(|s| stream.ends_with(&format!(" {} of {}", s.stream_id, s.source.ip())))
+    });
+    Ok(named.or(first).map(|f| f.id.clone()))
+}
+
 /// The whole capture through the verifier, and its own drop counts.
 fn run(input: &Path, options: &Options) -> Result<(Account, Vec<Blind>), SliceError> {
     let mut verifier = Verifier::new(options.clone());

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use wireproof::live::source::{Seen, Source};
 use wireproof::live::udp::{UdpOptions, UdpSource};
 use wireproof_fixture::case;
-use wireproof_protocols::verify::{Options, Verifier};
+use wireproof_protocols::verify::{Options, Progress, Verifier, WANTED_MAX};
 use wireproof_reports::tape::{Encoder, ROOM};
 
 /// Allocations while `work` runs on this thread.
@@ -91,5 +91,30 @@ fn taping_streams_and_faults_that_are_known_allocates_nothing() {
         }
         assert!(after > 100, "{name}: {after}");
         assert_eq!(allocations, 0, "{name}");
+    }
+}
+
+#[test]
+fn a_look_at_a_run_with_distributions_allocates_nothing() {
+    for name in ["mixed-clean", "ddp-clean-1-16"] {
+        let planted = (case(name).unwrap().build)(1).unwrap();
+        let mut verifier = Verifier::new(Options::default());
+        planted.iter().for_each(|(arrival, d)| {
+            verifier.on_datagram_noted(arrival, &d);
+        });
+        let mut look = Progress::with_room(512);
+        look.wanted.extend(0..WANTED_MAX);
+        look.charted = Some(0);
+        // The first look records what was gathered, which may make room in a histogram.
+        verifier.progress(&mut look);
+        let first = look.clone();
+        assert_eq!(counted(|| verifier.progress(&mut look)), 0, "{name}");
+        assert_eq!(look, first, "{name}");
+        let stream = &look.streams[0];
+        assert!(stream.intervals.count > 50 && stream.frames > 50, "{name}: {stream:?}");
+        assert_eq!(
+            look.bars.counts.iter().sum::<u64>() + look.bars.under + look.bars.over,
+            stream.intervals.count
+        );
     }
 }

@@ -226,6 +226,9 @@ pub(super) struct ObserveArgs {
     /// Say nothing while the run goes on
     #[arg(short, long)]
     pub(super) quiet: bool,
+    /// Show the run full-screen: streams, frame intervals, events, and the observer's own health; ? lists the keys
+    #[arg(long, conflicts_with = "quiet")]
+    pub(super) tui: bool,
     #[command(flatten)]
     pub(super) report: ReportArgs,
 }

@@ -55,6 +55,11 @@ impl Settings {
 
     /// Whether text for standard output is coloured.
     pub(super) fn colored(&self) -> bool {
+        self.colored_on(io::stdout().is_terminal())
+    }
+
+    /// Whether text is coloured where it goes to a terminal, or not.
+    pub(super) fn colored_on(&self, is_terminal: bool) -> bool {
         let set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
         match self.color {
             Color::Always => true,
@@ -62,7 +67,7 @@ impl Settings {
             Color::Auto if set("NO_COLOR") => false,
             Color::Auto if env::var_os("CLICOLOR_FORCE").is_some_and(|v| !v.is_empty() && v != "0") => true,
             Color::Auto if env::var_os("TERM").is_some_and(|v| v == "dumb") => false,
-            Color::Auto => io::stdout().is_terminal(),
+            Color::Auto => is_terminal,
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use super::say;
 use crate::live::conduct::Event;
-use crate::live::drain::{DrainStatus, RingCheck};
+use crate::live::drain::{DrainSpan, DrainStatus, RingCheck};
+use crate::live::health::Vitals;
 use crate::live::source::SourceInfo;
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -10,8 +11,10 @@ use std::time::Duration;
 use wireproof_protocols::verify::{Progress, StreamProgress};
 use wireproof_reports::text::clean;
 
-/// Streams of a picture.
+/// Most streams of a picture.
 const SHOWN: usize = 24;
+/// Lines of a picture that are no streams, and the one that the cursor stands in.
+const OTHERS: usize = 5;
 
 /// Draws on standard error.
 pub(super) struct View {
@@ -34,32 +37,21 @@ impl View {
         }
         match event {
             Event::Listening(info) => announce(info),
-            Event::Progress(gone, progress, lost, gap) if self.is_terminal => {
-                let picture = picture(*gone, progress, *lost, *gap, self.width);
+            Event::Progress(gone, progress, vitals) if self.is_terminal => {
+                let size = terminal();
+                let shown = SHOWN.min(size.lines.saturating_sub(OTHERS));
+                let width = self.width.min(size.columns);
+                let picture = picture(*gone, progress, vitals, (width, shown));
                 self.draw(&picture);
             }
-            Event::Progress(gone, progress, lost, _) => self.line(&line(*gone, progress, *lost)),
+            Event::Progress(gone, progress, vitals) => self.line(&line(*gone, progress, vitals.lost)),
             Event::Found(f) if f.stream.is_empty() => {
                 self.line(&format!("{} {}: {}", f.severity.name(), f.code, f.text));
             }
             Event::Found(f) => {
                 self.line(&format!("{} {} {}: {}", f.severity.name(), f.code, f.stream, f.text));
             }
-            Event::Drained(span) => {
-                let ms = span.ended_ns.saturating_sub(span.started_ns) / 1_000_000;
-                let how = match &span.status {
-                    DrainStatus::Ok => format!("{} octets in {ms} ms", span.bytes),
-                    DrainStatus::Error(text) => format!("failed after {ms} ms: {text}"),
-                };
-                let worth = match &span.ring {
-                    None => String::new(),
-                    Some(RingCheck::Ok(facts)) => format!(", a ring with {} whole frames", facts.frames),
-                    Some(RingCheck::Refused(why)) => {
-                        format!(", a ring that is refused ({why}): {}", why.advice())
-                    }
-                };
-                self.line(&format!("download {}: {how}{worth}", span.number));
-            }
+            Event::Drained(span) => self.line(&format!("download {}", download(span))),
         }
     }
 
@@ -84,6 +76,21 @@ impl View {
     }
 }
 
+/// A download in words, its number first.
+pub(super) fn download(span: &DrainSpan) -> String {
+    let ms = span.ended_ns.saturating_sub(span.started_ns) / 1_000_000;
+    let how = match &span.status {
+        DrainStatus::Ok => format!("{} octets in {ms} ms", span.bytes),
+        DrainStatus::Error(text) => format!("failed after {ms} ms: {text}"),
+    };
+    let worth = match &span.ring {
+        None => String::new(),
+        Some(RingCheck::Ok(facts)) => format!(", a ring with {} whole frames", facts.frames),
+        Some(RingCheck::Refused(why)) => format!(", a ring that is refused ({why}): {}", why.advice()),
+    };
+    format!("{}: {how}{worth}", span.number)
+}
+
 fn announce(info: &SourceInfo) {
     let (_, granted) = info.buffer_bytes;
     say(&format!(
@@ -104,7 +111,24 @@ fn line(gone: Duration, p: &Progress, lost: u64) -> String {
     )
 }
 
-fn picture(gone: Duration, p: &Progress, lost: u64, gap: u64, width: usize) -> String {
+/// Columns and lines of a terminal.
+struct Size {
+    columns: usize,
+    lines: usize,
+}
+
+/// The terminal at standard error; what every terminal has where it does not say.
+fn terminal() -> Size {
+    let told = rustix::termios::tcgetwinsize(io::stderr()).ok();
+    let told = told.filter(|size| size.ws_col > 0 && size.ws_row > 0);
+    told.map_or(Size { columns: 80, lines: 24 }, |size| Size {
+        columns: usize::from(size.ws_col),
+        lines: usize::from(size.ws_row),
+    })
+}
+
+fn picture(gone: Duration, p: &Progress, vitals: &Vitals, (width, shown): (usize, usize)) -> String {
+    let (lost, gap) = (vitals.lost, vitals.loop_gap_max_ns);
     let mut text = format!("{}\n", fit(&line(gone, p, lost), width));
     let state = if lost > 0 { "LOSES DATAGRAMS" } else { "complete" };
     let health =
@@ -118,7 +142,7 @@ fn picture(gone: Duration, p: &Progress, lost: u64, gap: u64, width: usize) -> S
     // The streams that need a look come first.
     let mut order: Vec<&StreamProgress> = p.streams.iter().collect();
     order.sort_by_key(|s| std::cmp::Reverse(s.lost + s.late));
-    for s in order.iter().take(SHOWN) {
+    for s in order.iter().take(shown) {
         let rate = if s.period_ns > 0 { 1e9 / s.period_ns as f64 } else { 0.0 };
         let row = format!(
             "{:<9} {:<8} {:<22} {:>7} {:>10} {:>8.1} {:>7} {:>6}",
@@ -133,8 +157,8 @@ fn picture(gone: Duration, p: &Progress, lost: u64, gap: u64, width: usize) -> S
         );
         let _ = writeln!(text, "{}", fit(&row, width));
     }
-    if p.streams_seen > SHOWN {
-        let _ = writeln!(text, "and {} more", p.streams_seen - SHOWN.min(p.streams_seen));
+    if p.streams_seen > shown {
+        let _ = writeln!(text, "and {} more", p.streams_seen - shown);
     }
     text
 }
@@ -147,6 +171,7 @@ fn fit(text: &str, width: usize) -> String {
 mod tests {
     use super::*;
     use wireproof_protocols::Protocol;
+    use wireproof_protocols::verify::{Glance, Owners};
 
     #[test]
     fn a_picture_is_as_wide_as_the_terminal_and_puts_trouble_first() {
@@ -163,14 +188,22 @@ mod tests {
             restarts: 0,
             last_ns: 0,
             period_ns: 16_666_667,
+            frames: 60,
+            torn: 0,
+            ended: false,
+            owners: Owners::default(),
+            intervals: Glance::default(),
         };
         let streams: Vec<_> = (1..=40).map(|u| stream(u, u64::from(u == 33))).collect();
         let p = Progress { streams, streams_seen: 40, lighting: 2_400, lost: 1, ..Progress::default() };
-        let text = picture(Duration::from_secs(3), &p, 0, 1_500_000, 72);
+        let vitals = Vitals { loop_gap_max_ns: 1_500_000, ..Vitals::default() };
+        let text = picture(Duration::from_secs(3), &p, &vitals, (72, 24));
         let rows: Vec<&str> = text.lines().collect();
         assert!(rows.iter().all(|row| row.chars().count() <= 72), "{text}");
         assert!(rows[0].starts_with("3 s: 2400 datagrams, 40 streams, 1 missing"), "{text}");
         assert!(rows[3].contains(" 33 "), "{text}");
         assert_eq!(rows.last(), Some(&"and 16 more"));
+        let short = picture(Duration::from_secs(3), &p, &vitals, (72, 12 - OTHERS));
+        assert!(short.lines().count() < 12 && short.ends_with("and 33 more\n"), "{short}");
     }
 }

@@ -35,6 +35,7 @@ mod slice;
 mod stall;
 mod thresholds;
 mod transmit;
+mod tui;
 
 use args::{Cli, Verb};
 use clap::error::ErrorKind;

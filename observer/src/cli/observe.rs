@@ -5,6 +5,7 @@ use super::config::Settings;
 use super::failure::Failure;
 use super::live_view::View;
 use super::transmit::interrupts;
+use super::tui::{self, Plan, Tui};
 use super::{config, output, report, rings, say, stall};
 use crate::live::conduct::{Observed, Run, RunError, conduct};
 use crate::live::drain::{DrainPlan, DrainSpan, DrainStatus, DrainUrl, RingCheck};
@@ -20,7 +21,7 @@ use crate::rig_file;
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use wireproof_protocols::registry::DECODERS;
 use wireproof_protocols::verify::Options;
@@ -34,6 +35,9 @@ const PICTURES: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs
 /// Runs the verb.
 pub(super) fn run(args: &ObserveArgs) -> Result<u8, Failure> {
     check(args)?;
+    if args.tui {
+        tui::check()?;
+    }
     let settings = Settings::resolve(&args.report)?;
     let rig = settings.rig.as_deref().map(rig_file::load).transpose()?;
     let no_drop_counter = !cfg!(target_os = "linux");
@@ -65,6 +69,7 @@ pub(super) fn run(args: &ObserveArgs) -> Result<u8, Failure> {
         progress_every: (!args.quiet).then_some(PICTURES[usize::from(!is_terminal)]),
         tap: Mutex::default(),
         tap_tape: None,
+        wanted: Arc::default(),
     };
     if let Some(interface) = &args.tap {
         let filter = TapFilter::Ports(protocol_ports());
@@ -72,10 +77,50 @@ pub(super) fn run(args: &ObserveArgs) -> Result<u8, Failure> {
         let tap = RingSource::open(&options).map_err(|e| Failure::io_line(&e))?;
         *run.tap.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(tap));
     }
+    if args.tui {
+        return full_screen(args, &settings, sources, options, &run);
+    }
     let mut view = View::new(is_terminal, args.quiet, config::width());
     let observed = conduct(sources, options, &run, &mut |event| view.show(&event))?;
     view.clear();
     finish(args, &settings, observed)
+}
+
+/// The same run in a full-screen view, then its verdict, then the evidence that was marked in the view.
+fn full_screen(
+    args: &ObserveArgs,
+    settings: &Settings,
+    sources: Vec<Box<dyn LiveSource>>,
+    options: Options,
+    run: &Run,
+) -> Result<u8, Failure> {
+    let mut tui = Tui::start(Plan {
+        color: settings.colored_on(true),
+        no_slice: no_slice(args),
+        interrupted: Arc::clone(&run.interrupted),
+        wanted: Arc::clone(&run.wanted),
+    })?;
+    let observed = conduct(sources, options.clone(), run, &mut |event| tui.show(&event));
+    let (marks, failed) = tui.close();
+    if let Some(why) = failed {
+        say(&format!("the full-screen view ended early ({why}); the run went on"));
+    }
+    let code = finish(args, settings, observed?)?;
+    if let Some(capture) = args.write.as_deref().filter(|_| !marks.is_empty()) {
+        tui::cut(capture, &marks, &options)?;
+    }
+    Ok(code)
+}
+
+/// Why evidence cannot be cut out when the run ends.
+fn no_slice(args: &ObserveArgs) -> Option<&'static str> {
+    match (&args.write, args.rotate) {
+        (None, _) => Some("nothing to cut evidence from: start observe with -w FILE"),
+        (Some(_), Some(_)) => {
+            Some("evidence may lie in two files with --rotate: cut it with wireproof slice")
+        }
+        (Some(_), None) => None,
+    }
 }
 
 /// Refuses outputs that would take each other's place.

@@ -3,6 +3,7 @@
 
 use super::counters::{CounterReader, Counters, PERIOD};
 use super::drain::{DrainPlan, DrainSpan, DrainTotals, Drainer, RingCheck, once};
+use super::health::Vitals;
 use super::receive::{Links, Manner, Received, Told, now, receive};
 use super::record::{RecordPlan, Recorded, Writing};
 use super::source::{Source, SourceInfo};
@@ -11,12 +12,12 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounde
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use wireproof_protocols::Timestamp;
 use wireproof_protocols::verify::{
-    Account, DropLayer, HostDrops, Options, Progress, TapEvidence, Verifier, rules,
+    Account, DropLayer, HostDrops, Options, Progress, TapEvidence, Verifier, WANTED_MAX, rules,
 };
 use wireproof_reports::{Layers, Observer};
 
@@ -54,6 +55,8 @@ pub struct Run {
     pub interrupted: Arc<AtomicBool>,
     /// Time between two progress events; `None` for none.
     pub progress_every: Option<Duration>,
+    /// Which streams the progress events are to say more about.
+    pub wanted: Arc<Mutex<Wanted>>,
     /// A tap on the interface beside sockets, on a thread of its own: it testifies what reached this host. Taken by
     /// the run.
     pub tap: Mutex<Option<Box<dyn Source>>>,
@@ -61,13 +64,22 @@ pub struct Run {
     pub tap_tape: Option<PathBuf>,
 }
 
+/// Streams whose distributions somebody looks at, by their order of appearance.
+#[derive(Debug, Default)]
+pub struct Wanted {
+    /// Streams whose quantiles are shown, at most [`WANTED_MAX`].
+    pub quantiles: Vec<usize>,
+    /// The stream whose intervals are drawn.
+    pub chart: Option<usize>,
+}
+
 /// What happens while a run goes on.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// Everything is ready, and a source is listened to.
     Listening(&'a SourceInfo),
-    /// Where the run stands: time gone by, counts, the observer's own losses, its longest loop gap in ns.
-    Progress(Duration, &'a Progress, u64, u64),
+    /// Where the run stands: time gone by, counts, the observer's own state.
+    Progress(Duration, &'a Progress, &'a Vitals),
     /// A finding.
     Found(&'a Told),
     /// A download ended.
@@ -321,9 +333,17 @@ fn told(
     })
 }
 
+/// Writes down what is asked for. Nobody holds the lock for longer than it takes to set it, and the receive loop never.
+fn want(run: &Run, progress: &mut Progress) {
+    let wanted = run.wanted.lock().unwrap_or_else(PoisonError::into_inner);
+    progress.wanted.clear();
+    progress.wanted.extend(wanted.quantiles.iter().take(WANTED_MAX));
+    progress.charted = wanted.chart;
+}
+
 struct Channels {
     ask: Sender<Box<Progress>>,
-    answers: Receiver<(Box<Progress>, u64, u64)>,
+    answers: Receiver<(Box<Progress>, Vitals)>,
     told: Receiver<Told>,
     spans: Receiver<DrainSpan>,
 }
@@ -340,8 +360,7 @@ impl Channels {
     ) -> (bool, Vec<DrainSpan>) {
         let mut drains = Vec::new();
         let mut next = run.progress_every.map(|every| began + every);
-        let mut spare =
-            Some(Box::new(Progress { streams: Vec::with_capacity(STREAMS_SHOWN), ..Progress::default() }));
+        let mut spare = Some(Box::new(Progress::with_room(STREAMS_SHOWN)));
         loop {
             let left = run.duration.map(|d| (began + d).saturating_duration_since(Instant::now()));
             match self.told.recv_timeout(left.map_or(LOOK, |left| left.min(LOOK))) {
@@ -354,14 +373,15 @@ impl Channels {
                 watch(Event::Drained(&span));
                 drains.push(span);
             }
-            if let Ok((progress, lost, gap)) = self.answers.try_recv() {
-                watch(Event::Progress(began.elapsed(), &progress, lost, gap));
+            if let Ok((progress, vitals)) = self.answers.try_recv() {
+                watch(Event::Progress(began.elapsed(), &progress, &vitals));
                 spare = Some(progress);
             }
             if let (Some(due), Some(every)) = (next, run.progress_every)
                 && Instant::now() >= due
-                && let Some(progress) = spare.take()
+                && let Some(mut progress) = spare.take()
             {
+                want(run, &mut progress);
                 next = Some(due.max(Instant::now()) + every);
                 let _ = self.ask.try_send(progress);
             }

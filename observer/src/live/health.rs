@@ -2,6 +2,7 @@
 
 use hdrhistogram::Histogram;
 use wireproof_protocols::Timestamp;
+use wireproof_protocols::verify::DropLayer;
 use wireproof_reports::QueueDelay;
 
 /// Largest queue delay told apart: one minute.
@@ -13,6 +14,28 @@ const LOOK: u32 = 64;
 pub(crate) const STEP: i64 = 50_000_000;
 /// Stamps from before a step may come for this long after it, ns.
 const SETTLES: u64 = 1_000_000_000;
+
+/// How the observer is doing, while a run goes on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Vitals {
+    /// Datagrams and frames received.
+    pub received: u64,
+    /// Lost by receive buffers and rings.
+    pub lost: u64,
+    /// What each counter of the host said, in the order of [`DropLayer::ALL`]; those of a network card and of a backlog
+    /// count other traffic too.
+    pub layers: [u64; DropLayer::ALL.len()],
+    /// Records left out of the capture file and the tape because the disk was too slow.
+    pub queue: u64,
+    /// Findings that could not be shown.
+    pub untold: u64,
+    /// Longest time the receive loop was away, ns.
+    pub loop_gap_max_ns: u64,
+    /// How long datagrams waited in the kernel.
+    pub queue_delay: QueueDelay,
+    /// Octets in the receive buffers, and the room there is, as the kernel charges them, all sources together.
+    pub buffer: (u64, u64),
+}
 
 /// A reading of two clocks.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,7 @@
 //! tries; what does not fit is counted. It takes no lock, reads and writes no file, logs nothing. It allocates where
 //! the verifier meets a stream or a finding for the first time, and nowhere else.
 
-use super::health::{Clocks, Health};
+use super::health::{Clocks, Health, Vitals};
 use super::record::RecordFeed;
 use super::source::{Layer, Seen, Source};
 use super::tape::TapeFeed;
@@ -47,8 +47,8 @@ pub struct Links {
     pub host: Receiver<HostDrops>,
     /// Empty progress records to be filled in.
     pub asked: Receiver<Box<Progress>>,
-    /// Filled ones, with the observer's own losses and longest loop gap so far.
-    pub answered: Sender<(Box<Progress>, u64, u64)>,
+    /// Filled ones, with the observer's own state so far.
+    pub answered: Sender<(Box<Progress>, Vitals)>,
     /// Findings as they come.
     pub told: Sender<Told>,
     /// Where records go, when they are kept.
@@ -97,9 +97,13 @@ struct Loop {
     health: Health,
     packets: u64,
     untold: u64,
-    /// Drops announced, and drops that the sources' counters said when last read.
+    /// Drops announced by receive buffers and rings, and drops that the sources' counters said when last read.
     lost: u64,
     counted: u64,
+    /// Drops announced by layer.
+    layers: [u64; DropLayer::ALL.len()],
+    /// Octets in the receive buffers when last looked at, and granted.
+    buffer: (u64, u64),
     /// Capture time of the newest datagram by local port.
     newest: Vec<(u16, Timestamp)>,
     latest: Timestamp,
@@ -123,6 +127,8 @@ pub fn receive(
         untold: 0,
         lost: 0,
         counted: 0,
+        layers: [0; DropLayer::ALL.len()],
+        buffer: (0, 0),
         newest: Vec::with_capacity(PORTS_KEPT),
         latest: manner.clock.map_or_else(now, |clock| clock()),
         pending: 0,
@@ -297,6 +303,9 @@ impl Loop {
         if matches!(drops.layer, DropLayer::Socket | DropLayer::Ring) {
             self.lost = self.lost.saturating_add(drops.count);
         }
+        if let Some(place) = DropLayer::ALL.iter().position(|layer| *layer == drops.layer) {
+            self.layers[place] = self.layers[place].saturating_add(drops.count);
+        }
         self.verifier.on_drops(drops);
         if let Some(record) = &mut self.links.record {
             record.evidence(&drops);
@@ -348,8 +357,26 @@ impl Loop {
     /// announced yet stays where it is until it is, but is shown at once.
     fn count(&mut self, sources: &mut [Box<dyn Source>]) {
         // A counter that cannot be read now is read again; the last reading closes the account.
-        let dropped = sources.iter_mut().filter_map(|source| source.counters().ok()).map(|c| c.dropped);
-        self.counted = dropped.fold(0, u64::saturating_add);
+        (self.counted, self.buffer) = (0, (0, 0));
+        for counters in sources.iter_mut().filter_map(|source| source.counters().ok()) {
+            self.counted = self.counted.saturating_add(counters.dropped);
+            self.buffer.0 = self.buffer.0.saturating_add(counters.queued_bytes);
+            self.buffer.1 = self.buffer.1.saturating_add(counters.granted_bytes);
+        }
+    }
+
+    fn vitals(&self) -> Vitals {
+        let left_out = self.links.record.as_ref().map_or(0, |feed| feed.left_out);
+        Vitals {
+            received: self.packets,
+            lost: self.lost.max(self.counted),
+            layers: self.layers,
+            queue: left_out + self.links.tape.as_ref().map_or(0, |feed| feed.left_out),
+            untold: self.untold,
+            loop_gap_max_ns: self.health.loop_gap_max,
+            queue_delay: self.health.queue_delay(),
+            buffer: self.buffer,
+        }
     }
 
     fn hand_over(&mut self) {
@@ -358,11 +385,8 @@ impl Loop {
         }
         if let Ok(mut progress) = self.links.asked.try_recv() {
             self.verifier.progress(&mut progress);
-            let _ = self.links.answered.try_send((
-                progress,
-                self.lost.max(self.counted),
-                self.health.loop_gap_max,
-            ));
+            let vitals = self.vitals();
+            let _ = self.links.answered.try_send((progress, vitals));
         }
         if let Some(record) = &mut self.links.record {
             record.tick();

@@ -236,9 +236,9 @@ impl Wire {
         let body = move || {
             let sources: Vec<Box<dyn Source>> = vec![Box::new(source)];
             conduct(sources, options, &run, &mut |event| {
-                if let Event::Progress(_, progress, lost, gap) = event {
+                if let Event::Progress(_, progress, vitals) = event {
                     // Nobody waits for it: the next one is newer.
-                    let _ = looks.try_send(rates.look(progress, lost, gap));
+                    let _ = looks.try_send(rates.look(progress, vitals.lost, vitals.loop_gap_max_ns));
                 }
             })
         };

@@ -39,9 +39,9 @@ mod timeline;
 pub use account::*;
 pub use evidence::{DropLayer, HostDrops};
 pub use noted::{Noted, Remark};
-pub use progress::{Progress, StreamProgress};
+pub use progress::{Progress, StreamProgress, WANTED_MAX};
 pub use sequence::sacn_accepts;
-pub use spread::Bars;
+pub use spread::{Bars, Glance};
 pub use tap::TapEvidence;
 pub use timeline::{ObserverTimeline, TimeAxis, Timeline};
 

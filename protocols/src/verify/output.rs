@@ -366,6 +366,11 @@ impl Output {
         self.interval.bars(bins)
     }
 
+    /// Frame intervals so far. Allocates nothing.
+    pub(crate) fn frame_intervals(&mut self) -> &mut Gauge {
+        &mut self.interval
+    }
+
     /// Mean frame rate in thousandths of a hertz.
     pub(crate) fn rate_mhz(&self) -> u64 {
         self.interval.rate_mhz()

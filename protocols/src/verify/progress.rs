@@ -1,7 +1,10 @@
 //! A look at a run that goes on: counts by stream, taken without disturbing anything.
 
 use super::Verifier;
-use super::account::Finding;
+use super::account::{Ended, Finding, Owners};
+use super::flow::Flow;
+use super::output::Output;
+use super::spread::{Bars, Gauge, Glance};
 use crate::{Protocol, Severity};
 use std::net::SocketAddr;
 
@@ -32,7 +35,22 @@ pub struct StreamProgress {
     pub last_ns: i64,
     /// Usual interval between datagrams, ns; 0 while it is not known.
     pub period_ns: i64,
+    /// Frames begun so far, those that the ends of the run cut included.
+    pub frames: u64,
+    /// Frames with a hole or without their end so far.
+    pub torn: u64,
+    /// It said goodbye, and nothing came since.
+    pub ended: bool,
+    /// Owners of `lost` so far. What the observer's counters explain is taken out of `unknown` when the run ends.
+    pub owners: Owners,
+    /// Time from frame to frame; all 0 unless it was asked for (see [`Progress::wanted`]).
+    pub intervals: Glance,
 }
+
+/// Most streams whose distributions are worked out for one look: at some 6 µs each, 0.3 ms of the receive loop.
+pub const WANTED_MAX: usize = 48;
+/// Bars of the chart of a stream.
+const BARS: usize = 64;
 
 /// Where a run stands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,6 +69,70 @@ pub struct Progress {
     pub lost: u64,
     /// Findings by severity so far: info, warning, violation.
     pub findings: [u64; 3],
+    /// Streams whose frame intervals are asked for, by their place in `streams`; those beyond [`WANTED_MAX`] are not
+    /// answered.
+    pub wanted: Vec<usize>,
+    /// The stream whose frame intervals are asked for as bars.
+    pub charted: Option<usize>,
+    /// Them; empty when none are asked for.
+    pub bars: Bars,
+}
+
+impl Progress {
+    /// A record with room for so many streams.
+    pub fn with_room(streams: usize) -> Progress {
+        Progress {
+            streams: Vec::with_capacity(streams),
+            wanted: Vec::with_capacity(WANTED_MAX),
+            bars: Bars { counts: Vec::with_capacity(BARS), ..Bars::default() },
+            ..Progress::default()
+        }
+    }
+}
+
+/// Where the times between a stream's frames are gathered.
+fn gauge<'a>(flow: &'a mut Flow, outputs: &'a mut [Output]) -> &'a mut Gauge {
+    let output = flow.chunks.first().and_then(|c| outputs.get_mut(c.output));
+    match output {
+        Some(output) => output.frame_intervals(),
+        None => &mut flow.intervals,
+    }
+}
+
+/// Frames begun, and torn ones or ones without an end among them, so far.
+fn frames(flow: &Flow, outputs: &[Output]) -> (u64, u64) {
+    let count = |n: i64| u64::try_from(n).unwrap_or(0);
+    if !flow.chunked() {
+        let torn = flow.cold.torn.len() as u64 + flow.cold.torn_more;
+        return (flow.group_frame.map_or(0, |n| count(n.saturating_add(1))), torn);
+    }
+    flow.chunks.iter().fold((0, 0), |(seen, torn), c| {
+        let holes = outputs.get(c.output).map_or(0, |o| o.tears.len() as u64 + o.tears_more);
+        (seen + count(c.frame.saturating_add(1)), torn + holes)
+    })
+}
+
+fn stream(f: &mut Flow, outputs: &[Output]) -> StreamProgress {
+    let (frames, torn) = frames(f, outputs);
+    StreamProgress {
+        protocol: f.protocol(),
+        kind: f.key.kind.short(),
+        source: f.cold.source,
+        destination: f.destinations.first().map_or(f.cold.source, |to| to.address),
+        stream_id: f.key.stream,
+        datagrams: f.datagrams,
+        lost: f.cold.sequence.lost,
+        late: f.cold.sequence.late,
+        duplicates: f.cold.sequence.duplicates,
+        restarts: f.cold.sequence.restarts,
+        last_ns: f.last_stamp,
+        period_ns: f.cadence.rough().unwrap_or(0),
+        frames,
+        torn,
+        ended: f.ended == Ended::Terminated,
+        owners: f.cold.owners,
+        intervals: Glance::default(),
+    }
 }
 
 impl Verifier {
@@ -64,20 +146,23 @@ impl Verifier {
         into.lost = self.flows.iter().fold(0, |sum, f| sum.saturating_add(f.cold.sequence.lost));
         into.findings = self.shared.findings.kept();
         let room = into.streams.capacity();
-        into.streams.extend(self.flows.iter_mut().take(room).map(|f| StreamProgress {
-            protocol: f.protocol(),
-            kind: f.key.kind.short(),
-            source: f.cold.source,
-            destination: f.destinations.first().map_or(f.cold.source, |to| to.address),
-            stream_id: f.key.stream,
-            datagrams: f.datagrams,
-            lost: f.cold.sequence.lost,
-            late: f.cold.sequence.late,
-            duplicates: f.cold.sequence.duplicates,
-            restarts: f.cold.sequence.restarts,
-            last_ns: f.last_stamp,
-            period_ns: f.cadence.rough().unwrap_or(0),
-        }));
+        let outputs = &self.shared.outputs;
+        into.streams.extend(self.flows.iter_mut().take(room).map(|f| stream(f, outputs)));
+        self.distributions(into);
+    }
+
+    /// The distributions that are asked for; others would cost the receive loop too much.
+    fn distributions(&mut self, into: &mut Progress) {
+        into.bars.clear();
+        let Progress { streams, wanted, charted, bars, .. } = into;
+        for index in wanted.iter().take(WANTED_MAX) {
+            if let (Some(s), Some(flow)) = (streams.get_mut(*index), self.flows.get_mut(*index)) {
+                s.intervals = gauge(flow, &mut self.shared.outputs).glance();
+            }
+        }
+        if let Some(flow) = charted.and_then(|index| self.flows.get_mut(index)) {
+            gauge(flow, &mut self.shared.outputs).bars_into(bars);
+        }
     }
 
     /// Findings listed so far.

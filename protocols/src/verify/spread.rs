@@ -89,22 +89,46 @@ impl Gauge {
 
     /// The same as at most `most` bars of one round width; what lies far outside is counted at its end.
     pub(crate) fn bars(&mut self, most: u64) -> Bars {
+        let mut bars =
+            Bars { counts: Vec::with_capacity(usize::try_from(most).unwrap_or(0)), ..Bars::default() };
+        self.bars_into(&mut bars);
+        bars
+    }
+
+    /// Fills in as many bars as there is room for. Allocates nothing.
+    pub(crate) fn bars_into(&mut self, into: &mut Bars) {
         if self.histogram.is_some() {
             self.record();
         }
-        let values: Vec<(u64, u64)> = match &self.histogram {
-            Some(h) => {
-                let recorded =
-                    h.iter_recorded().map(|v| (v.value_iterated_to(), u64::from(v.count_at_value())));
-                recorded.map(|(value, count)| (h.median_equivalent(value), count)).collect()
-            }
-            None => self.few.iter().map(|value| (*value, 1)).collect(),
-        };
+        if self.few.is_empty() && self.histogram.is_none() {
+            into.clear();
+            return;
+        }
         let at = |q: f64| match &self.histogram {
             Some(h) => h.value_at_quantile(q),
             None => nearest_rank(&self.few, q),
         };
-        Bars::of(&values, (at(0.005), at(0.995)), most)
+        into.lay_out(at(0.005), at(0.995));
+        match &self.histogram {
+            Some(h) => h.iter_recorded().for_each(|v| {
+                into.add(h.median_equivalent(v.value_iterated_to()), u64::from(v.count_at_value()));
+            }),
+            None => self.few.iter().for_each(|value| into.add(*value, 1)),
+        }
+    }
+
+    /// Three quantiles and the extremes in one pass, for a look at a run that goes on. Allocates nothing.
+    pub(crate) fn glance(&mut self) -> Glance {
+        if self.histogram.is_some() {
+            self.record();
+        }
+        let Totals { count, max, min, .. } = self.totals();
+        let quantiles = [0.50, 0.95, 0.99];
+        let [p50, p95, p99] = match &self.histogram {
+            Some(h) => ranked(h, quantiles).map(|value| value.clamp(min, max)),
+            None => quantiles.map(|q| nearest_rank(&self.few, q)),
+        };
+        Glance { count, p50, p95, p99, max }
     }
 
     /// Values per second in thousandths.
@@ -112,6 +136,38 @@ impl Gauge {
         let Totals { count, sum, .. } = self.totals();
         rate_mhz(count, sum)
     }
+}
+
+/// The values at some quantiles, in ascending order, found in one pass.
+fn ranked(h: &Histogram<u32>, quantiles: [f64; 3]) -> [u64; 3] {
+    let ranks = quantiles.map(|q| ((q * h.len() as f64).ceil() as u64).max(1));
+    let (mut values, mut found, mut seen) = ([h.max(); 3], 0, 0);
+    for v in h.iter_recorded() {
+        seen += u64::from(v.count_at_value());
+        while found < ranks.len() && seen >= ranks[found] {
+            values[found] = h.highest_equivalent(v.value_iterated_to());
+            found += 1;
+        }
+        if found == ranks.len() {
+            break;
+        }
+    }
+    values
+}
+
+/// A distribution at a glance, ns; all 0 when nothing was measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Glance {
+    /// Values measured.
+    pub count: u64,
+    /// Median.
+    pub p50: u64,
+    /// 95th percentile.
+    pub p95: u64,
+    /// 99th percentile.
+    pub p99: u64,
+    /// Largest, exact.
+    pub max: u64,
 }
 
 /// How many values were how large: bars side by side, and what lies below and above them.
@@ -130,28 +186,31 @@ pub struct Bars {
 }
 
 impl Bars {
-    /// Bars that reach from one value to the other, with a little room.
-    fn of(values: &[(u64, u64)], (low, high): (u64, u64), most: u64) -> Bars {
-        if values.is_empty() {
-            return Bars::default();
-        }
+    /// Takes everything out; the room for bars stays.
+    pub(crate) fn clear(&mut self) {
+        self.counts.clear();
+        (self.from_ns, self.width_ns, self.under, self.over) = (0, 0, 0, 0);
+    }
+
+    /// Empty bars that reach from one value to the other, with a little room, as many as there is memory for.
+    fn lay_out(&mut self, low: u64, high: u64) {
+        self.clear();
+        let most = self.counts.capacity() as u64;
         // Finer bars than the histogram tells values apart would stand like a comb.
         let least = (high / 200).max(FINEST);
-        let width_ns = round_up((high.saturating_sub(low) / most.saturating_sub(7).max(1)).max(least));
-        let from_ns = (low / width_ns).saturating_sub(3) * width_ns;
-        let n = ((high - from_ns) / width_ns + 4).min(most);
-        let mut bars =
-            Bars { from_ns, width_ns, counts: vec![0; usize::try_from(n).unwrap_or(0)], ..Bars::default() };
-        for (value, count) in values {
-            let place =
-                value.checked_sub(from_ns).map(|v| usize::try_from(v / width_ns).unwrap_or(usize::MAX));
-            let bar = match place {
-                None => &mut bars.under,
-                Some(place) => bars.counts.get_mut(place).unwrap_or(&mut bars.over),
-            };
-            *bar += count;
-        }
-        bars
+        self.width_ns = round_up((high.saturating_sub(low) / most.saturating_sub(7).max(1)).max(least));
+        self.from_ns = (low / self.width_ns).saturating_sub(3) * self.width_ns;
+        let n = ((high - self.from_ns) / self.width_ns + 4).min(most);
+        self.counts.resize(usize::try_from(n).unwrap_or(0), 0);
+    }
+
+    fn add(&mut self, value: u64, count: u64) {
+        let place = value.checked_sub(self.from_ns);
+        let bar = match place.map(|v| usize::try_from(v / self.width_ns).unwrap_or(usize::MAX)) {
+            None => &mut self.under,
+            Some(place) => self.counts.get_mut(place).unwrap_or(&mut self.over),
+        };
+        *bar += count;
     }
 }
 
@@ -162,9 +221,12 @@ fn round_up(value: u64) -> u64 {
 }
 
 fn nearest_rank(values: &[u64], q: f64) -> u64 {
-    let mut sorted = values.to_vec();
+    let mut room = [0; FEW];
+    let n = values.len().min(FEW);
+    let sorted = &mut room[..n];
+    sorted.copy_from_slice(&values[..n]);
     sorted.sort_unstable();
-    let rank = (q * sorted.len() as f64).ceil() as usize;
+    let rank = (q * n as f64).ceil() as usize;
     sorted.get(rank.saturating_sub(1)).copied().unwrap_or(0)
 }
 
@@ -189,6 +251,20 @@ mod tests {
         assert_eq!((s.count, s.min, s.max), (1000, 1_000_007, 1_000_000_007));
         assert!(s.p50.abs_diff(500_000_007) <= 600_000, "{s:?}");
         assert_eq!(rate_mhz(590, 19_967_000_000), 29_549);
+    }
+
+    #[test]
+    fn a_glance_says_what_the_whole_distribution_says() {
+        for n in [0, 1, 20, 47, 48, 49, 5_000] {
+            let mut g = Gauge::default();
+            (0..n).for_each(|i| g.add(16_666_667 + (i * 7919 % 1000 - 500) * 9_000));
+            let (glance, s) = (g.glance(), g.spread());
+            assert_eq!(
+                (glance.count, glance.p50, glance.p95, glance.p99, glance.max),
+                (s.count, s.p50, s.p95, s.p99, s.max),
+                "{n}"
+            );
+        }
     }
 
     #[test]
