@@ -17,6 +17,7 @@ mod evidence;
 mod findings;
 mod finish;
 mod flow;
+mod glance;
 mod judge;
 mod leap;
 mod model;
@@ -37,6 +38,7 @@ mod timeline;
 
 pub use account::*;
 pub use evidence::{DropLayer, HostDrops};
+pub use glance::{Glance, STREAMS_SEEN_AT_ONCE};
 pub use noted::{Noted, Remark};
 pub use progress::{Progress, StreamProgress};
 pub use sequence::sacn_accepts;

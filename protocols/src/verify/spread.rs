@@ -162,7 +162,11 @@ fn round_up(value: u64) -> u64 {
 }
 
 fn nearest_rank(values: &[u64], q: f64) -> u64 {
-    let mut sorted = values.to_vec();
+    // On the stack: a look at a run that goes on allocates nothing.
+    let mut room = [0; FEW];
+    let n = values.len().min(FEW);
+    let sorted = &mut room[..n];
+    sorted.copy_from_slice(&values[..n]);
     sorted.sort_unstable();
     let rank = (q * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.saturating_sub(1)).copied().unwrap_or(0)
