@@ -70,8 +70,11 @@ impl Exporter {
     pub fn text(&mut self, summary: &Summary, moment: &Moment<'_>) -> String {
         let groups = groups(&summary.streams);
         let exported = &groups[..groups.len().min(STREAMS_EXPORTED)];
-        let mut page =
-            Page { text: String::with_capacity(4_096), before: std::mem::take(&mut self.marks), marks: BTreeMap::new() };
+        let mut page = Page {
+            text: String::with_capacity(4_096),
+            before: std::mem::take(&mut self.marks),
+            marks: BTreeMap::new(),
+        };
         for metric in METRICS {
             page.family(metric);
             if metric.0.starts_with("wireproof_stream_") {
@@ -127,7 +130,8 @@ fn run_wide(name: &str, summary: &Summary, moment: &Moment<'_>, groups: &[Group]
             }
         }
         "wireproof_lost_datagrams" => {
-            let sum = |of: fn(&Stream) -> u64| summary.streams.iter().fold(0u64, |n, s| n.saturating_add(of(s)));
+            let sum =
+                |of: fn(&Stream) -> u64| summary.streams.iter().fold(0u64, |n, s| n.saturating_add(of(s)));
             page.gauge(&with("owner", "sender"), sum(|s| s.owners.sender));
             page.gauge(&with("owner", "wire"), sum(|s| s.owners.wire));
             page.gauge(&with("owner", "observer"), sum(|s| s.owners.observer));
@@ -206,7 +210,8 @@ impl Group {
         }
         let (a, b) = (&mut self.interval, &s.interval_ns);
         // Of several senders the worst.
-        (a.p50, a.p95, a.p99, a.max) = (a.p50.max(b.p50), a.p95.max(b.p95), a.p99.max(b.p99), a.max.max(b.max));
+        (a.p50, a.p95, a.p99, a.max) =
+            (a.p50.max(b.p50), a.p95.max(b.p95), a.p99.max(b.p99), a.max.max(b.max));
         self.last_ns = self.last_ns.max(s.last_ns);
     }
 

@@ -109,7 +109,8 @@ fn text(summary: &Summary) -> String {
 }
 
 fn value(samples: &[Sample], name: &str, label: &[(&str, &str)]) -> Option<f64> {
-    let has = |labels: &[(String, String)]| label.iter().all(|(l, v)| labels.iter().any(|(a, b)| a == l && b == v));
+    let has =
+        |labels: &[(String, String)]| label.iter().all(|(l, v)| labels.iter().any(|(a, b)| a == l && b == v));
     samples.iter().find(|(n, labels, _)| n == name && has(labels)).map(|(_, _, value)| *value)
 }
 
@@ -147,7 +148,8 @@ fn the_reader_of_these_tests_refuses_what_the_format_refuses() {
         "# HELP a_total x\n",
         "",
     ] {
-        let text = if bad.is_empty() { "# HELP a x\n# TYPE a counter\n".to_owned() } else { format!("{head}{bad}") };
+        let text =
+            if bad.is_empty() { "# HELP a x\n# TYPE a counter\n".to_owned() } else { format!("{head}{bad}") };
         assert!(read(&text).is_err(), "{text}");
     }
 }
@@ -156,7 +158,9 @@ fn the_reader_of_these_tests_refuses_what_the_format_refuses() {
 fn no_label_names_an_address_a_component_or_a_source() {
     let text = text(&summary(2));
     let s = &summary(2).streams[0];
-    for hidden in [Some(&s.source), s.destination.as_ref(), s.sender.as_ref(), s.name.as_ref()].into_iter().flatten() {
+    for hidden in
+        [Some(&s.source), s.destination.as_ref(), s.sender.as_ref(), s.name.as_ref()].into_iter().flatten()
+    {
         assert!(!text.contains(hidden.as_str()), "{hidden}");
     }
     let labels: BTreeSet<String> =

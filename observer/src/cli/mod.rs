@@ -30,6 +30,7 @@ mod ring;
 mod rings;
 mod selftest;
 mod send;
+mod serve;
 mod slice;
 mod stall;
 mod transmit;

@@ -5,7 +5,7 @@ use super::config::Settings;
 use super::failure::Failure;
 use super::live_view::View;
 use super::transmit::interrupts;
-use super::{config, output, report, rings, say, stall};
+use super::{config, output, report, rings, say, serve, stall};
 use crate::live::conduct::{Observed, Run, RunError, conduct};
 use crate::live::drain::{DrainPlan, DrainSpan, DrainStatus, DrainUrl, RingCheck};
 use crate::live::multicast::Joins;
@@ -47,6 +47,7 @@ pub(super) fn run(args: &ObserveArgs) -> Result<u8, Failure> {
     }
     let interrupted = interrupts()?;
     let (sources, _quiet) = open(args)?;
+    let (web, glances) = serve::start(args, &sources)?;
     let is_terminal = io::stderr().is_terminal();
     let run = Run {
         duration: args.duration,
@@ -65,6 +66,7 @@ pub(super) fn run(args: &ObserveArgs) -> Result<u8, Failure> {
         progress_every: (!args.quiet).then_some(PICTURES[usize::from(!is_terminal)]),
         tap: Mutex::default(),
         tap_tape: None,
+        glances: Mutex::new(glances),
     };
     if let Some(interface) = &args.tap {
         let filter = TapFilter::Ports(protocol_ports());
@@ -75,7 +77,9 @@ pub(super) fn run(args: &ObserveArgs) -> Result<u8, Failure> {
     let mut view = View::new(is_terminal, args.quiet, config::width());
     let observed = conduct(sources, options, &run, &mut |event| view.show(&event))?;
     view.clear();
-    finish(args, &settings, observed)
+    let unwritten = web.and_then(|web| web.stop());
+    let code = finish(args, &settings, observed)?;
+    unwritten.map_or(Ok(code), |error| Err(Failure::io_line(&error)))
 }
 
 /// Refuses outputs that would take each other's place.
@@ -84,6 +88,7 @@ fn check(args: &ObserveArgs) -> Result<(), Failure> {
         ("-w", args.write.as_deref()),
         ("--tape", args.tape.as_deref()),
         ("-o", output::file(args.report.output.as_deref())),
+        ("--prom-textfile", args.serve.prom_textfile.as_deref()),
     ];
     for (i, (one, a)) in files.iter().enumerate() {
         for (two, b) in files.iter().skip(i + 1) {

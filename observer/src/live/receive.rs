@@ -4,6 +4,7 @@
 //! tries; what does not fit is counted. It takes no lock, reads and writes no file, logs nothing. It allocates where
 //! the verifier meets a stream or a finding for the first time, and nowhere else.
 
+use super::glances::Glances;
 use super::health::{Clocks, Health};
 use super::record::RecordFeed;
 use super::source::{Layer, Seen, Source};
@@ -55,6 +56,8 @@ pub struct Links {
     pub record: Option<RecordFeed>,
     /// Where the tape goes, when there is one.
     pub tape: Option<TapeFeed>,
+    /// Who looks at the run from outside, when there is somebody.
+    pub glances: Option<Glances>,
 }
 
 /// How the loop is run.
@@ -363,6 +366,10 @@ impl Loop {
                 self.lost.max(self.counted),
                 self.health.loop_gap_max,
             ));
+        }
+        if let Some(glances) = &self.links.glances {
+            let lost = self.lost.max(self.counted);
+            glances.answer(&mut self.verifier, (lost, self.packets), &self.health, self.manner.clock);
         }
         if let Some(record) = &mut self.links.record {
             record.tick();

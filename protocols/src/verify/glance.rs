@@ -16,7 +16,7 @@ pub const STREAMS_SEEN_AT_ONCE: usize = 512;
 /// Outputs of a look.
 const OUTPUTS: usize = 128;
 /// Findings of a look.
-const FINDINGS: usize = 1_024;
+const FINDINGS: usize = 4_096;
 /// Findings taken over by one look: their texts are copied.
 const FINDINGS_AT_ONCE: usize = 64;
 /// Streams, and outputs, whose distributions one look brings up to date: a histogram is far from everything else.
@@ -93,7 +93,8 @@ impl Verifier {
 
     fn counts_now(&self, account: &mut Account) {
         let by_kind = std::mem::take(&mut account.datagrams.by_kind);
-        account.datagrams = super::DatagramCounts { by_kind, unfollowed: self.unfollowed, ..self.counts.clone() };
+        account.datagrams =
+            super::DatagramCounts { by_kind, unfollowed: self.unfollowed, ..self.counts.clone() };
         for (kind, n) in &self.kinds {
             *account.datagrams.by_kind.entry(kind.name).or_default() = *n;
         }
@@ -148,7 +149,9 @@ fn list(from: &[Finding], into: &mut Vec<Finding>) {
     let mut left = FINDINGS_AT_ONCE;
     for (i, f) in from.iter().take(FINDINGS).enumerate() {
         match into.get_mut(i) {
-            Some(known) if known.code == f.code && (known.stream, known.first_ns) == (f.stream, f.first_ns) => {
+            Some(known)
+                if known.code == f.code && (known.stream, known.first_ns) == (f.stream, f.first_ns) =>
+            {
                 (known.count, known.last_ns, known.severity) = (f.count, f.last_ns, f.severity);
                 (known.proven, known.owners, known.tainted) = (f.proven, f.owners, f.tainted);
             }
