@@ -92,6 +92,7 @@ fn a_planted_loss_is_shown_and_nothing_comes_from_elsewhere() {
         browser.screen(width, 900, scheme);
         let fits = browser.value("document.documentElement.scrollWidth <= innerWidth && innerWidth");
         assert_eq!(fits, width, "the page is wider than the screen");
+        browser.value("scrollTo(0, 0)");
         assert!(keep(&mut browser, &format!("live-{width}-{scheme}.png")) > 10_000);
         let back = browser.value("getComputedStyle(document.body).backgroundColor");
         assert_eq!(back, if scheme == "dark" { "rgb(22, 22, 22)" } else { "rgb(255, 255, 255)" });

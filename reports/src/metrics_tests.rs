@@ -210,3 +210,54 @@ fn a_counter_never_falls_and_what_can_fall_is_a_gauge() {
     exporter.text(&summary, &Moment::default());
     assert!(exporter.marks.keys().all(|series| !series.starts_with("wireproof_stream_")));
 }
+
+/// Names of ours in a text.
+fn named(text: &str) -> BTreeSet<&str> {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    words.filter(|word| word.starts_with("wireproof_")).collect()
+}
+
+#[test]
+fn the_dashboard_names_only_what_is_exported_and_the_page_of_the_metrics_all_of_it() {
+    let known: BTreeSet<&str> = METRICS.iter().map(|(name, ..)| *name).collect();
+    let dashboard = include_str!("../../docs/grafana/wireproof.json");
+    let read: serde_json::Value = serde_json::from_str(dashboard).unwrap();
+    let panels = read["panels"].as_array().unwrap();
+    let expressions: Vec<&str> = panels
+        .iter()
+        .flat_map(|p| p["targets"].as_array().unwrap())
+        .map(|t| t["expr"].as_str().unwrap())
+        .collect();
+    assert!(expressions.len() >= panels.len() && panels.len() >= 10);
+    for expression in expressions {
+        let names = named(expression);
+        assert!(!names.is_empty() && names.is_subset(&known), "{expression}");
+        // A rate of a gauge is no rate, and a counter has one.
+        let rate = expression.contains("rate(");
+        assert_eq!(
+            rate,
+            names.iter().all(|n| n.ends_with("_total")) && !expression.contains("lost"),
+            "{expression}"
+        );
+    }
+    assert!(named(dashboard).is_subset(&known));
+    let page = include_str!("../../docs/web.md");
+    assert!(named(page).is_subset(&known));
+    for (name, kind, help) in METRICS {
+        let row = format!("| `{name}` | {kind} | {} |", help.trim_end_matches('.'));
+        assert!(page.contains(&row), "docs/web.md lacks {row}");
+    }
+}
+
+#[test]
+fn every_label_that_the_dashboard_asks_for_is_exported() {
+    let samples = read(&text(&summary(1))).unwrap();
+    let labels: BTreeSet<&str> =
+        samples.iter().flat_map(|(_, l, _)| l).map(|(label, _)| label.as_str()).collect();
+    let dashboard = include_str!("../../docs/grafana/wireproof.json");
+    let asked = dashboard.split("{{").skip(1).filter_map(|rest| rest.split("}}").next());
+    // Prometheus itself adds the instance.
+    for label in asked.filter(|label| *label != "instance") {
+        assert!(labels.contains(label), "{label}");
+    }
+}

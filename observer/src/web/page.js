@@ -89,18 +89,21 @@ function output(o, live) {
     const plot = draw("svg", { class: "plot", viewBox: `0 0 ${WIDTH} ${PLOT}`, preserveAspectRatio: "none", role: "img" });
     const strip = draw("svg", { class: "strip", viewBox: `0 0 ${WIDTH} ${STRIP}`, preserveAspectRatio: "none", role: "img" });
     const scale = make("div", "axis"), time = make("div", "axis");
-    const top = make("span");
+    const top = make("span"), start = make("span");
     scale.append(top);
-    time.append(make("span", "", "2 min ago"), make("span", "", "now"));
+    time.append(start, make("span", "", "now"));
     box.append(head, line, scale, plot, strip, time);
-    outputs.set(o.name, { box, head, line, plot, strip, top });
+    outputs.set(o.name, { box, head, line, plot, strip, top, start });
   }
   const at = outputs.get(o.name), { steps } = o;
   put(at.head, o.name);
   put(at.line, `${rate(o.rate_mhz)} frames/s, ${count(o.complete)} complete, ${count(o.torn)} torn; interval p50 ${ms(o.p50_ns)}, longest ${ms(o.max_ns)}`);
   style(at.line, o.torn > 0 ? "bad" : "");
   const longest = Math.max(...steps.longest_ns, 1), most = Math.max(longest, o.p50_ns * 2) * 1.1;
-  const dx = WIDTH / live.history, from = live.history - steps.longest_ns.length;
+  // A young run fills the width as well: half a minute, a minute, then two.
+  const held = steps.longest_ns.length, slots = [4, 2, 1].map((part) => live.history / part).find((n) => held <= n) || held;
+  const dx = WIDTH / slots, from = slots - held;
+  put(at.start, `${Math.round(slots * live.step_ms / 1000)} s ago`);
   const x = (i) => (from + i) * dx, y = (ns) => PLOT - ns / most * PLOT;
   let path = "", up = true;
   steps.longest_ns.forEach((ns, i) => {

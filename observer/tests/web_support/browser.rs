@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 /// Where it may be.
 const NAMES: &[&str] = &["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
-pub struct Browser {
+pub(crate) struct Browser {
     child: Child,
     out: ChildStdin,
     back: BufReader<ChildStdout>,
@@ -19,7 +19,7 @@ pub struct Browser {
 }
 
 /// The browser's file; `None`, said on standard error, when there is none.
-pub fn found(test: &str) -> Option<PathBuf> {
+pub(crate) fn found(test: &str) -> Option<PathBuf> {
     let path = NAMES.iter().map(PathBuf::from).find(|path| path.exists());
     if path.is_none() {
         let _ = writeln!(std::io::stderr(), "SKIPPED {test}: no chromium here (apt-get install chromium)");
@@ -28,7 +28,7 @@ pub fn found(test: &str) -> Option<PathBuf> {
 }
 
 impl Browser {
-    pub fn start(path: &std::path::Path) -> Browser {
+    pub(crate) fn start(path: &std::path::Path) -> Browser {
         let profile = tempfile::tempdir().unwrap();
         // The pipe is read at descriptor 3 and written at 4.
         let mut child = Command::new("sh")
@@ -55,7 +55,7 @@ impl Browser {
     }
 
     /// Calls a method and waits for its result; events on the way are kept.
-    pub fn ask(&mut self, method: &str, params: Value) -> Value {
+    pub(crate) fn ask(&mut self, method: &str, params: Value) -> Value {
         self.number += 1;
         let mut message = json!({ "id": self.number, "method": method, "params": params });
         if let Some(session) = &self.session {
@@ -63,10 +63,7 @@ impl Browser {
         }
         self.out.write_all(format!("{message}\0").as_bytes()).unwrap();
         loop {
-            let mut octets = Vec::new();
-            self.back.read_until(0, &mut octets).unwrap();
-            assert_eq!(octets.pop(), Some(0), "the browser ended");
-            let answer: Value = serde_json::from_slice(&octets).unwrap();
+            let answer = self.read();
             if answer["id"] == self.number {
                 assert!(answer["error"].is_null(), "{method}: {answer}");
                 return answer["result"].clone();
@@ -75,12 +72,25 @@ impl Browser {
         }
     }
 
-    pub fn open(&mut self, url: &str) {
+    fn read(&mut self) -> Value {
+        let mut octets = Vec::new();
+        self.back.read_until(0, &mut octets).unwrap();
+        assert_eq!(octets.pop(), Some(0), "the browser ended");
+        serde_json::from_slice(&octets).unwrap()
+    }
+
+    /// Opens a page and waits until it is loaded.
+    pub(crate) fn open(&mut self, url: &str) {
+        self.events.clear();
         self.ask("Page.navigate", json!({ "url": url }));
+        while !self.events.iter().any(|e| e["method"] == "Page.loadEventFired") {
+            let event = self.read();
+            self.events.push(event);
+        }
     }
 
     /// The value of an expression in the page; promises are waited for.
-    pub fn value(&mut self, expression: &str) -> Value {
+    pub(crate) fn value(&mut self, expression: &str) -> Value {
         let params = json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
         let result = self.ask("Runtime.evaluate", params);
         assert!(result["exceptionDetails"].is_null(), "{expression}: {result}");
@@ -88,7 +98,7 @@ impl Browser {
     }
 
     /// Waits until the page itself sees the condition come true.
-    pub fn until(&mut self, condition: &str) {
+    pub(crate) fn until(&mut self, condition: &str) {
         self.value(&format!(
             "new Promise(done => {{ const look = () => {{ if ({condition}) done(true); }}; look(); \
              new MutationObserver(look).observe(document, {{ subtree: true, childList: true, characterData: true, \
@@ -96,7 +106,7 @@ impl Browser {
         ));
     }
 
-    pub fn screen(&mut self, width: u32, height: u32, scheme: &str) {
+    pub(crate) fn screen(&mut self, width: u32, height: u32, scheme: &str) {
         let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
         self.ask("Emulation.setDeviceMetricsOverride", size);
         let features = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
@@ -104,7 +114,7 @@ impl Browser {
     }
 
     /// A picture of the whole page as PNG.
-    pub fn picture(&mut self) -> Vec<u8> {
+    pub(crate) fn picture(&mut self) -> Vec<u8> {
         use base64::Engine as _;
         let result =
             self.ask("Page.captureScreenshot", json!({ "format": "png", "captureBeyondViewport": true }));
@@ -112,13 +122,13 @@ impl Browser {
     }
 
     /// Addresses the page asked for so far.
-    pub fn requests(&self) -> Vec<String> {
+    pub(crate) fn requests(&self) -> Vec<String> {
         let sent = self.events.iter().filter(|e| e["method"] == "Network.requestWillBeSent");
         sent.map(|e| e["params"]["request"]["url"].as_str().unwrap().to_owned()).collect()
     }
 
     /// Exceptions, errors and warnings of the page so far.
-    pub fn complaints(&self) -> Vec<&Value> {
+    pub(crate) fn complaints(&self) -> Vec<&Value> {
         let is = |e: &&Value| match e["method"].as_str() {
             Some("Runtime.exceptionThrown") => true,
             Some("Runtime.consoleAPICalled") => e["params"]["type"] == "error",

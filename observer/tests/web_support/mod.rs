@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "not every test uses all of it")]
 
-pub mod browser;
+pub(crate) mod browser;
 
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::mpsc::{Sender, channel};
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 const PERIOD: Duration = Duration::from_millis(25);
 
 /// An E1.31 data packet with 512 slots (ANSI E1.31, tables 4-1, 5-2, 6-1, 7-1).
-pub fn packet(name: &str, universe: u16, sequence: u8) -> Vec<u8> {
+pub(crate) fn packet(name: &str, universe: u16, sequence: u8) -> Vec<u8> {
     let mut p = vec![0; 638];
     let mut put = |at: usize, octets: &[u8]| p[at..at + octets.len()].copy_from_slice(octets);
     put(0, &[0, 0x10, 0, 0]);
@@ -29,13 +29,13 @@ pub fn packet(name: &str, universe: u16, sequence: u8) -> Vec<u8> {
 }
 
 /// Sends two universes at 40 Hz until dropped.
-pub struct Show {
+pub(crate) struct Show {
     tell: Option<Sender<Sender<Instant>>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Show {
-    pub fn start(to: SocketAddr, name: &'static str) -> Show {
+    pub(crate) fn start(to: SocketAddr, name: &'static str) -> Show {
         let (tell, told) = channel::<Sender<Instant>>();
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         let body = move || {
@@ -60,7 +60,7 @@ impl Show {
     }
 
     /// Leaves the next datagram of universe 2 out; says when.
-    pub fn leave_one_out(&self) -> Instant {
+    pub(crate) fn leave_one_out(&self) -> Instant {
         let (answer, answered) = channel();
         self.tell.as_ref().unwrap().send(answer).unwrap();
         answered.recv().unwrap()
