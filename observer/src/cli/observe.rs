@@ -13,7 +13,7 @@ use crate::live::quiet::Quiet;
 use crate::live::receive::Manner;
 use crate::live::record::RecordPlan;
 use crate::live::ring::RingSource;
-use crate::live::source::Source as LiveSource;
+use crate::live::source::{Source as LiveSource, SourceInfo};
 use crate::live::tap::{BUFFER_BYTES, TapFilter, TapOptions};
 use crate::live::udp::{UdpOptions, UdpSource};
 use crate::rig_file;
@@ -34,6 +34,7 @@ const PICTURES: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs
 /// Runs the verb.
 pub(super) fn run(args: &ObserveArgs) -> Result<u8, Failure> {
     check(args)?;
+    serve::check(&args.serve)?;
     let settings = Settings::resolve(&args.report)?;
     let rig = settings.rig.as_deref().map(rig_file::load).transpose()?;
     let no_drop_counter = !cfg!(target_os = "linux");
@@ -47,7 +48,8 @@ pub(super) fn run(args: &ObserveArgs) -> Result<u8, Failure> {
     }
     let interrupted = interrupts()?;
     let (sources, _quiet) = open(args)?;
-    let (web, glances) = serve::start(args, &sources)?;
+    let infos: Vec<SourceInfo> = sources.iter().map(|source| source.info().clone()).collect();
+    let (web, glances) = serve::start(&args.serve, (args.report.anonymize, args.quiet), &infos)?;
     let is_terminal = io::stderr().is_terminal();
     let run = Run {
         duration: args.duration,

@@ -1,10 +1,10 @@
 //! The options that show a live run to others: where to listen, and who may look.
 
-use super::args::ObserveArgs;
+use super::args::ServeArgs;
 use super::failure::Failure;
 use super::say;
 use crate::live::glances::{Glances, pair};
-use crate::live::source::{Source, SourceInfo};
+use crate::live::source::SourceInfo;
 use crate::web::{Limits, Options, Token, Web};
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -16,21 +16,26 @@ pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
     port.parse().map(local).or_else(|_| text.parse().map_err(refused))
 }
 
+/// Refuses what must not be served, before anything else happens.
+pub(super) fn check(asked: &ServeArgs) -> Result<(), Failure> {
+    if asked.web_token.is_some() && asked.web.is_none() && asked.prom.is_none() {
+        return Err(Failure::usage("--web-token", "it goes with --web or --prom"));
+    }
+    let open = asked.web.filter(|web| !web.ip().is_loopback() && asked.web_token.is_none());
+    open.map_or(Ok(()), |web| {
+        let todo = "give --web-token FILE, or an address of this host alone such as 127.0.0.1";
+        Err(Failure::usage(&format!("--web {web} can be reached from other hosts"), todo))
+    })
+}
+
 /// Starts what is to be served; nothing when nothing was asked for.
 pub(super) fn start(
-    args: &ObserveArgs,
-    sources: &[Box<dyn Source>],
+    asked: &ServeArgs,
+    (anonymize, quiet): (bool, bool),
+    sources: &[SourceInfo],
 ) -> Result<(Option<Web>, Option<Glances>), Failure> {
-    let asked = &args.serve;
     if asked.web.is_none() && asked.prom.is_none() && asked.prom_textfile.is_none() {
-        if asked.web_token.is_some() {
-            return Err(Failure::usage("--web-token", "it goes with --web or --prom"));
-        }
         return Ok((None, None));
-    }
-    if let Some(web) = asked.web.filter(|web| !web.ip().is_loopback() && asked.web_token.is_none()) {
-        let todo = "give --web-token FILE, or an address of this host alone such as 127.0.0.1";
-        return Err(Failure::usage(&format!("--web {web} can be reached from other hosts"), todo));
     }
     let read = |path| Token::read(path).map_err(|why| Failure::usage("--web-token", &why));
     let options = Options {
@@ -38,13 +43,12 @@ pub(super) fn start(
         prom: asked.prom,
         textfile: asked.prom_textfile.clone(),
         token: asked.web_token.as_deref().map(read).transpose()?,
-        anonymize: args.report.anonymize,
+        anonymize,
         limits: Limits::default(),
     };
-    let infos: Vec<SourceInfo> = sources.iter().map(|source| source.info().clone()).collect();
     let (glances, watcher) = pair();
-    let web = Web::start(options, watcher, &infos).map_err(|error| Failure::io_line(&error))?;
-    if !args.quiet {
+    let web = Web::start(options, watcher, sources).map_err(|error| Failure::io_line(&error))?;
+    if !quiet {
         if let Some(address) = web.web {
             say(&format!("the run can be watched at http://{address}/"));
         }

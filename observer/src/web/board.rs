@@ -301,6 +301,20 @@ mod tests {
     }
 
     #[test]
+    fn a_record_of_the_moment_keeps_to_the_schema() {
+        let schema = serde_json::from_str(wireproof_reports::SUMMARY_SCHEMA).unwrap();
+        let validator = jsonschema::validator_for(&schema).unwrap();
+        for name in ["mixed-clean", "sacn-drop-one"] {
+            let (mut board, ..) = looked_at(name, 7, false);
+            let live: Value = serde_json::from_slice(&board.summary()).unwrap();
+            let errors: Vec<String> = validator.iter_errors(&live).map(|e| e.to_string()).collect();
+            assert!(errors.is_empty(), "{name}: {errors:?}");
+        }
+        let empty: Value = serde_json::from_slice(&Board::new(&[], false).summary()).unwrap();
+        assert!(validator.is_valid(&empty), "{empty}");
+    }
+
+    #[test]
     fn charts_hold_the_frames_between_two_looks_and_two_minutes_at_most() {
         let (mut board, look, _) = looked_at("mixed-clean", 10, false);
         let live: Value = serde_json::from_slice(&board.live()).unwrap();

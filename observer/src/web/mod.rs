@@ -19,7 +19,7 @@ use board::Board;
 use server::{Serves, Site};
 use std::io;
 use std::net::{SocketAddr, TcpListener};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -141,9 +141,9 @@ fn listen(address: SocketAddr) -> Result<TcpListener, WebError> {
     open().map_err(|error| WebError::Listen(address, error))
 }
 
-fn write(path: &PathBuf, text: &str) -> Result<(), WebError> {
+fn write(path: &Path, text: &str) -> Result<(), WebError> {
     let body = |out: &mut dyn io::Write| out.write_all(text.as_bytes());
-    outfile::write(path, body).map_err(|error: io::Error| WebError::Textfile(path.clone(), error))
+    outfile::write(path, body).map_err(|error: io::Error| WebError::Textfile(path.to_owned(), error))
 }
 
 /// Looks at the run until it is over, and keeps the textfile up to date.

@@ -134,8 +134,8 @@ struct Window {
 
 impl Window {
     fn has(self, index: usize) -> bool {
-        let after = (index + self.of).checked_sub(self.from % self.of.max(1)).unwrap_or(0) % self.of.max(1);
-        after < SPREADS_AT_ONCE
+        let of = self.of.max(1);
+        (index + of - self.from % of) % of < SPREADS_AT_ONCE
     }
 
     fn end(self) -> usize {
