@@ -14,3 +14,4 @@ pub mod send;
 pub mod slice;
 mod tape_file;
 pub mod taping;
+pub mod web;

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use wireproof::live::source::{Seen, Source};
 use wireproof::live::udp::{UdpOptions, UdpSource};
 use wireproof_fixture::case;
-use wireproof_protocols::verify::{Options, Progress, Verifier, WANTED_MAX};
+use wireproof_protocols::Timestamp;
+use wireproof_protocols::verify::{Glance, Options, Progress, Verifier, WANTED_MAX};
 use wireproof_reports::tape::{Encoder, ROOM};
 
 /// Allocations while `work` runs on this thread.
@@ -116,5 +117,33 @@ fn a_look_at_a_run_with_distributions_allocates_nothing() {
             look.bars.counts.iter().sum::<u64>() + look.bars.under + look.bars.over,
             stream.intervals.count
         );
+    }
+}
+
+/// A web page looks at the run twice a second, on the receive thread's time.
+#[test]
+fn looking_at_streams_outputs_and_findings_that_are_known_allocates_nothing() {
+    for name in ["mixed-clean", "artnet-clean", "ddp-clean-1-16", "sacn-drop-one"] {
+        let planted = (case(name).unwrap().build)(1).unwrap();
+        let (mut verifier, mut glance) = (Verifier::new(Options::default()), Glance::roomy());
+        let (mut looks, mut known) = (0, 0);
+        for (n, (arrival, d)) in planted.iter().enumerate() {
+            verifier.on_datagram(arrival, &d);
+            if n % 50 != 0 {
+                continue;
+            }
+            let before =
+                (glance.account.streams.len(), glance.account.outputs.len(), glance.account.findings.len());
+            let own = counted(|| verifier.glance(Timestamp(arrival.at.0), &mut glance));
+            let after =
+                (glance.account.streams.len(), glance.account.outputs.len(), glance.account.findings.len());
+            looks += 1;
+            // The first looks also learn the numbering and what a stream lists.
+            if before == after && n * 2 > planted.arrivals.len() {
+                known += 1;
+                assert_eq!(own, 0, "{name}: look {looks}");
+            }
+        }
+        assert!(known > 5, "{name}: {known} of {looks} looks");
     }
 }

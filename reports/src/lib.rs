@@ -18,6 +18,7 @@ mod jsonl;
 mod junit;
 mod markdown;
 pub mod matrix;
+pub mod metrics;
 mod number;
 pub mod page;
 pub mod reconcile;

@@ -148,6 +148,7 @@ pub(super) struct AnalyzeArgs {
 #[command(after_help = "\
 Examples:
   wireproof observe --duration 60s
+  wireproof observe --web 9090
   sudo wireproof observe -i eth1 --rig rig.toml -w show.pcapng --rotate 1GiB
 
 Without -i it receives on UDP sockets, by default on the protocol ports of every address of this host. Nothing is
@@ -223,6 +224,8 @@ pub(super) struct ObserveArgs {
     #[arg(long, value_name = "PRIORITY", num_args = 0..=1, default_missing_value = "20",
           value_parser = clap::value_parser!(u8).range(1..=99))]
     pub(super) realtime: Option<u8>,
+    #[command(flatten)]
+    pub(super) serve: ServeArgs,
     /// Say nothing while the run goes on
     #[arg(short, long)]
     pub(super) quiet: bool,
@@ -231,6 +234,23 @@ pub(super) struct ObserveArgs {
     pub(super) tui: bool,
     #[command(flatten)]
     pub(super) report: ReportArgs,
+}
+
+/// The run, shown to others while it goes on.
+#[derive(Debug, Default, Args)]
+pub(super) struct ServeArgs {
+    /// Serve a live page, /api/summary and /metrics here; a port alone is that of 127.0.0.1
+    #[arg(long, value_name = "[ADDR:]PORT", value_parser = super::serve::address)]
+    pub(super) web: Option<SocketAddr>,
+    /// Let in only who knows the token in this file, of mode 0600; an address other hosts can reach needs one
+    #[arg(long, value_name = "FILE")]
+    pub(super) web_token: Option<PathBuf>,
+    /// Serve Prometheus metrics alone here, at /metrics
+    #[arg(long, value_name = "[ADDR:]PORT", value_parser = super::serve::address)]
+    pub(super) prom: Option<SocketAddr>,
+    /// Write Prometheus metrics to this file every 5 s, for node_exporter's textfile collector
+    #[arg(long, value_name = "FILE")]
+    pub(super) prom_textfile: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -7,12 +7,14 @@ mod matrix;
 mod plan;
 mod told;
 
+use super::args::ServeArgs;
 use super::children::{Kept, service};
 use super::failure::{self, Failure};
 use super::live_view::View;
-use super::{config, observe, output, rings, say, transmit};
+use super::{config, observe, output, rings, say, serve, transmit};
 use crate::live::conduct::{Event, Observed, Run, conduct};
 use crate::live::drain::DrainPlan;
+use crate::live::source::Source as _;
 use crate::live::udp::{UdpOptions, UdpSource};
 use children::RingFile;
 use clap::Args;
@@ -22,8 +24,8 @@ use std::fs;
 use std::io::{self, IsTerminal};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 use wireproof_protocols::ddp;
@@ -66,9 +68,18 @@ pub(super) struct DemoArgs {
     /// Leave out the short matrix at the end
     #[arg(long)]
     no_matrix: bool,
+    /// Serve a live page of the observation here; a port alone is that of 127.0.0.1, which it has to be
+    #[arg(long, value_name = "[ADDR:]PORT", value_parser = super::serve::address)]
+    web: Option<SocketAddr>,
     /// Say nothing but the result
     #[arg(short, long)]
     quiet: bool,
+}
+
+impl DemoArgs {
+    fn serve(&self) -> ServeArgs {
+        ServeArgs { web: self.web, ..ServeArgs::default() }
+    }
 }
 
 /// What was set up and what came of it.
@@ -83,6 +94,10 @@ struct Demo<'a> {
 /// Runs the verb.
 pub(super) fn run(args: &DemoArgs) -> Result<u8, Failure> {
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from(format!("wireproof-demo-{}", args.seed)));
+    if let Some(web) = args.web.filter(|web| !web.ip().is_loopback()) {
+        let what = format!("--web {web} can be reached from other hosts");
+        return Err(Failure::usage(&what, "give a port, or an address of this host alone such as 127.0.0.1"));
+    }
     prepare(&out)?;
     let (source, outputs) = sockets()?;
     let frames = args.seconds * RATE;
@@ -194,7 +209,10 @@ impl Demo<'_> {
             url.parse().map_err(|e| Failure::io(&format!("the service's URL {url}: {e}"), "try again"))?;
         let done = Arc::new(AtomicBool::new(false));
         let is_terminal = io::stderr().is_terminal() && !self.args.quiet;
+        let infos = [source.info().clone()];
+        let (_web, glances) = serve::start(&self.args.serve(), (false, self.args.quiet), &infos)?;
         let run = Run {
+            glances: Mutex::new(glances),
             tape: Some(self.out.join("run.tape")),
             drain: Some(DrainPlan::new(url, DRAIN_EVERY, self.rings())),
             interrupted: Arc::clone(&done),

@@ -171,7 +171,7 @@ fn fit(text: &str, width: usize) -> String {
 mod tests {
     use super::*;
     use wireproof_protocols::Protocol;
-    use wireproof_protocols::verify::{Glance, Owners};
+    use wireproof_protocols::verify::{Quantiles, Owners};
 
     #[test]
     fn a_picture_is_as_wide_as_the_terminal_and_puts_trouble_first() {
@@ -192,7 +192,7 @@ mod tests {
             torn: 0,
             ended: false,
             owners: Owners::default(),
-            intervals: Glance::default(),
+            intervals: Quantiles::default(),
         };
         let streams: Vec<_> = (1..=40).map(|u| stream(u, u64::from(u == 33))).collect();
         let p = Progress { streams, streams_seen: 40, lighting: 2_400, lost: 1, ..Progress::default() };

@@ -31,6 +31,7 @@ mod ring;
 mod rings;
 mod selftest;
 mod send;
+mod serve;
 mod slice;
 mod stall;
 mod thresholds;

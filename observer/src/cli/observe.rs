@@ -6,7 +6,7 @@ use super::failure::Failure;
 use super::live_view::View;
 use super::transmit::interrupts;
 use super::tui::{self, Plan, Tui};
-use super::{config, output, report, rings, say, stall};
+use super::{config, output, report, rings, say, serve, stall};
 use crate::live::conduct::{Observed, Run, RunError, conduct};
 use crate::live::drain::{DrainPlan, DrainSpan, DrainStatus, DrainUrl, RingCheck};
 use crate::live::multicast::Joins;
@@ -14,7 +14,7 @@ use crate::live::quiet::Quiet;
 use crate::live::receive::Manner;
 use crate::live::record::RecordPlan;
 use crate::live::ring::RingSource;
-use crate::live::source::Source as LiveSource;
+use crate::live::source::{Source as LiveSource, SourceInfo};
 use crate::live::tap::{BUFFER_BYTES, TapFilter, TapOptions};
 use crate::live::udp::{UdpOptions, UdpSource};
 use crate::rig_file;
@@ -38,6 +38,7 @@ pub(super) fn run(args: &ObserveArgs) -> Result<u8, Failure> {
     if args.tui {
         tui::check()?;
     }
+    serve::check(&args.serve)?;
     let settings = Settings::resolve(&args.report)?;
     let rig = settings.rig.as_deref().map(rig_file::load).transpose()?;
     let no_drop_counter = !cfg!(target_os = "linux");
@@ -51,6 +52,8 @@ pub(super) fn run(args: &ObserveArgs) -> Result<u8, Failure> {
     }
     let interrupted = interrupts()?;
     let (sources, _quiet) = open(args)?;
+    let infos: Vec<SourceInfo> = sources.iter().map(|source| source.info().clone()).collect();
+    let (web, glances) = serve::start(&args.serve, (args.report.anonymize, args.quiet), &infos)?;
     let is_terminal = io::stderr().is_terminal();
     let run = Run {
         duration: args.duration,
@@ -70,6 +73,7 @@ pub(super) fn run(args: &ObserveArgs) -> Result<u8, Failure> {
         tap: Mutex::default(),
         tap_tape: None,
         wanted: Arc::default(),
+        glances: Mutex::new(glances),
     };
     if let Some(interface) = &args.tap {
         let filter = TapFilter::Ports(protocol_ports());
@@ -83,7 +87,9 @@ pub(super) fn run(args: &ObserveArgs) -> Result<u8, Failure> {
     let mut view = View::new(is_terminal, args.quiet, config::width());
     let observed = conduct(sources, options, &run, &mut |event| view.show(&event))?;
     view.clear();
-    finish(args, &settings, observed)
+    let unwritten = web.and_then(|web| web.stop());
+    let code = finish(args, &settings, observed)?;
+    unwritten.map_or(Ok(code), |error| Err(Failure::io_line(&error)))
 }
 
 /// The same run in a full-screen view, then its verdict, then the evidence that was marked in the view.
@@ -129,6 +135,7 @@ fn check(args: &ObserveArgs) -> Result<(), Failure> {
         ("-w", args.write.as_deref()),
         ("--tape", args.tape.as_deref()),
         ("-o", output::file(args.report.output.as_deref())),
+        ("--prom-textfile", args.serve.prom_textfile.as_deref()),
     ];
     for (i, (one, a)) in files.iter().enumerate() {
         for (two, b) in files.iter().skip(i + 1) {

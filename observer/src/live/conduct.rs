@@ -3,6 +3,7 @@
 
 use super::counters::{CounterReader, Counters, PERIOD};
 use super::drain::{DrainPlan, DrainSpan, DrainTotals, Drainer, RingCheck, once};
+use super::glances::Glances;
 use super::health::Vitals;
 use super::receive::{Links, Manner, Received, Told, now, receive};
 use super::record::{RecordPlan, Recorded, Writing};
@@ -62,6 +63,8 @@ pub struct Run {
     pub tap: Mutex<Option<Box<dyn Source>>>,
     /// Tape of what the tap sees, so that its testimony can be laid against the losses again.
     pub tap_tape: Option<PathBuf>,
+    /// Somebody who looks at the run from outside, such as a web page. Taken by the run.
+    pub glances: Mutex<Option<Glances>>,
 }
 
 /// Streams whose distributions somebody looks at, by their order of appearance.
@@ -183,7 +186,9 @@ pub fn conduct(
     let (ask, asked) = bounded(1);
     let (answered, answers) = bounded(1);
     let (tell, told) = bounded(TOLD);
-    let links = Links { stop: Arc::clone(&stop), host, asked, answered, told: tell, record: feed, tape };
+    let glances = run.glances.lock().ok().and_then(|mut glances| glances.take());
+    let links =
+        Links { stop: Arc::clone(&stop), host, asked, answered, told: tell, record: feed, tape, glances };
     let began = Instant::now();
     let (give_span, spans) = bounded(1_024);
     let drainer = run.drain.clone().map(|plan| Drainer::start(plan, began, give_span)).transpose()?;
@@ -273,7 +278,8 @@ fn second_look(
     let ((_, host), (_, asked)) = (bounded(1), bounded(1));
     let ((answered, _), (told, _)) = (bounded(1), bounded(1));
     let (taping, tape) = start_tape(run.tap_tape.as_deref(), false)?;
-    let links = Links { stop: Arc::clone(stop), host, asked, answered, told, record: None, tape };
+    let stop = Arc::clone(stop);
+    let links = Links { stop, host, asked, answered, told, record: None, tape, glances: None };
     let verifier = Verifier::new(Options { rig: None, ..options.clone() });
     let body = move || {
         let received = receive(vec![tap], verifier, links, Manner::default());

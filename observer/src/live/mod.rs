@@ -5,6 +5,7 @@ pub mod conduct;
 pub mod control;
 pub mod counters;
 pub mod drain;
+pub mod glances;
 mod handover;
 pub mod health;
 pub mod interfaces;

@@ -4,6 +4,7 @@
 //! tries; what does not fit is counted. It takes no lock, reads and writes no file, logs nothing. It allocates where
 //! the verifier meets a stream or a finding for the first time, and nowhere else.
 
+use super::glances::Glances;
 use super::health::{Clocks, Health, Vitals};
 use super::record::RecordFeed;
 use super::source::{Layer, Seen, Source};
@@ -55,6 +56,8 @@ pub struct Links {
     pub record: Option<RecordFeed>,
     /// Where the tape goes, when there is one.
     pub tape: Option<TapeFeed>,
+    /// Who looks at the run from outside, when there is somebody.
+    pub glances: Option<Glances>,
 }
 
 /// How the loop is run.
@@ -387,6 +390,10 @@ impl Loop {
             self.verifier.progress(&mut progress);
             let vitals = self.vitals();
             let _ = self.links.answered.try_send((progress, vitals));
+        }
+        if let Some(glances) = &self.links.glances {
+            let lost = self.lost.max(self.counted);
+            glances.answer(&mut self.verifier, (lost, self.packets), &self.health, self.manner.clock);
         }
         if let Some(record) = &mut self.links.record {
             record.tick();

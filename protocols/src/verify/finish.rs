@@ -332,7 +332,8 @@ fn output_account(
     }
 }
 
-fn output_name(o: &Output, flows: &[Flow]) -> String {
+/// A name for an output that no rig names.
+pub(crate) fn output_name(o: &Output, flows: &[Flow]) -> String {
     let Some(flow) = o.flows.first().map(|i| &flows[*i]) else { return String::new() };
     let protocol = o.key.protocol.name();
     match (&flow.cold.name, o.key.alone) {

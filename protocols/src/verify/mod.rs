@@ -17,6 +17,7 @@ mod evidence;
 mod findings;
 mod finish;
 mod flow;
+mod glance;
 mod judge;
 mod leap;
 mod model;
@@ -38,10 +39,11 @@ mod timeline;
 
 pub use account::*;
 pub use evidence::{DropLayer, HostDrops};
+pub use glance::{Glance, STREAMS_SEEN_AT_ONCE};
 pub use noted::{Noted, Remark};
 pub use progress::{Progress, StreamProgress, WANTED_MAX};
 pub use sequence::sacn_accepts;
-pub use spread::{Bars, Glance};
+pub use spread::{Bars, Quantiles};
 pub use tap::TapEvidence;
 pub use timeline::{ObserverTimeline, TimeAxis, Timeline};
 

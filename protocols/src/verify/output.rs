@@ -97,6 +97,8 @@ pub(crate) struct Output {
     /// Datagrams in raw frame 0.
     pub first_size: u32,
     before: Option<(i64, i64)>,
+    /// Longest time from frame start to frame start since it was asked for, ns.
+    longest: i64,
     changed_at: i64,
     repeats: u64,
     frozen: bool,
@@ -140,6 +142,7 @@ impl Output {
             octet_sizes: BTreeMap::new(),
             first_size: 0,
             before: None,
+            longest: 0,
             changed_at: i64::MIN,
             repeats: 0,
             frozen: false,
@@ -216,6 +219,7 @@ impl Output {
             if self.whole(c.datagrams) { self.sync.all_data += 1 } else { self.sync.timeout += 1 }
         }
         let pause = self.before.map_or(0, |(_, start)| c.start - start);
+        self.longest = self.longest.max(pause);
         self.before = Some((c.number, c.start));
         self.cause(&c, pause)
     }
@@ -333,6 +337,11 @@ impl Output {
             self.tears_more += 1;
             self.line.torn(number);
         }
+    }
+
+    /// Longest time from frame start to frame start since the last call, ns; 0 when no frame was closed.
+    pub(crate) fn take_longest(&mut self) -> i64 {
+        std::mem::take(&mut self.longest)
     }
 
     /// Forgets where the frame before began: the capture clock leapt.

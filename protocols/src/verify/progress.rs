@@ -4,7 +4,7 @@ use super::Verifier;
 use super::account::{Ended, Finding, Owners};
 use super::flow::Flow;
 use super::output::Output;
-use super::spread::{Bars, Gauge, Glance};
+use super::spread::{Bars, Gauge, Quantiles};
 use crate::{Protocol, Severity};
 use std::net::SocketAddr;
 
@@ -44,7 +44,7 @@ pub struct StreamProgress {
     /// Owners of `lost` so far. What the observer's counters explain is taken out of `unknown` when the run ends.
     pub owners: Owners,
     /// Time from frame to frame; all 0 unless it was asked for (see [`Progress::wanted`]).
-    pub intervals: Glance,
+    pub intervals: Quantiles,
 }
 
 /// Most streams whose distributions are worked out for one look: at some 6 µs each, 0.3 ms of the receive loop.
@@ -131,7 +131,7 @@ fn stream(f: &mut Flow, outputs: &[Output]) -> StreamProgress {
         torn,
         ended: f.ended == Ended::Terminated,
         owners: f.cold.owners,
-        intervals: Glance::default(),
+        intervals: Quantiles::default(),
     }
 }
 
@@ -157,7 +157,7 @@ impl Verifier {
         let Progress { streams, wanted, charted, bars, .. } = into;
         for index in wanted.iter().take(WANTED_MAX) {
             if let (Some(s), Some(flow)) = (streams.get_mut(*index), self.flows.get_mut(*index)) {
-                s.intervals = gauge(flow, &mut self.shared.outputs).glance();
+                s.intervals = gauge(flow, &mut self.shared.outputs).quantiles();
             }
         }
         if let Some(flow) = charted.and_then(|index| self.flows.get_mut(index)) {

@@ -118,7 +118,7 @@ impl Gauge {
     }
 
     /// Three quantiles and the extremes in one pass, for a look at a run that goes on. Allocates nothing.
-    pub(crate) fn glance(&mut self) -> Glance {
+    pub(crate) fn quantiles(&mut self) -> Quantiles {
         if self.histogram.is_some() {
             self.record();
         }
@@ -128,7 +128,7 @@ impl Gauge {
             Some(h) => ranked(h, quantiles).map(|value| value.clamp(min, max)),
             None => quantiles.map(|q| nearest_rank(&self.few, q)),
         };
-        Glance { count, p50, p95, p99, max }
+        Quantiles { count, p50, p95, p99, max }
     }
 
     /// Values per second in thousandths.
@@ -157,7 +157,7 @@ fn ranked(h: &Histogram<u32>, quantiles: [f64; 3]) -> [u64; 3] {
 
 /// A distribution at a glance, ns; all 0 when nothing was measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Glance {
+pub struct Quantiles {
     /// Values measured.
     pub count: u64,
     /// Median.
@@ -221,6 +221,7 @@ fn round_up(value: u64) -> u64 {
 }
 
 fn nearest_rank(values: &[u64], q: f64) -> u64 {
+    // On the stack: a look at a run that goes on allocates nothing.
     let mut room = [0; FEW];
     let n = values.len().min(FEW);
     let sorted = &mut room[..n];
@@ -258,7 +259,7 @@ mod tests {
         for n in [0, 1, 20, 47, 48, 49, 5_000] {
             let mut g = Gauge::default();
             (0..n).for_each(|i| g.add(16_666_667 + (i * 7919 % 1000 - 500) * 9_000));
-            let (glance, s) = (g.glance(), g.spread());
+            let (glance, s) = (g.quantiles(), g.spread());
             assert_eq!(
                 (glance.count, glance.p50, glance.p95, glance.p99, glance.max),
                 (s.count, s.p50, s.p95, s.p99, s.max),

@@ -17,7 +17,7 @@ use ratatui::style::Color;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
-use wireproof_protocols::verify::{Bars, Glance, Owners, Progress, StreamProgress};
+use wireproof_protocols::verify::{Bars, Owners, Progress, Quantiles, StreamProgress};
 use wireproof_protocols::{Protocol, Severity, Timestamp};
 use wireproof_reports::QueueDelay;
 
@@ -45,7 +45,13 @@ fn stream(stream_id: u32) -> StreamProgress {
         torn: 0,
         ended: false,
         owners: Owners::default(),
-        intervals: Glance { count: 239, p50: 25_001_000, p95: 27_300_000, p99: 31_420_000, max: 50_110_000 },
+        intervals: Quantiles {
+            count: 239,
+            p50: 25_001_000,
+            p95: 27_300_000,
+            p99: 31_420_000,
+            max: 50_110_000,
+        },
     }
 }
 
@@ -67,7 +73,7 @@ fn streams(n: u32) -> Vec<StreamProgress> {
         kind: "chunk",
         source: "[fd00:1234:5678:9abc::17]:4048".parse().unwrap(),
         duplicates: 3,
-        intervals: Glance::default(),
+        intervals: Quantiles::default(),
         ..stream(4_000_000_000)
     };
     streams
@@ -219,7 +225,7 @@ fn any_size_and_any_figure_can_be_drawn() {
             let worst = StreamProgress {
                 lost: u64::MAX,
                 torn: u64::MAX,
-                intervals: Glance { p50: u64::MAX, p95: 1, p99: 0, ..Glance::default() },
+                intervals: Quantiles { p50: u64::MAX, p95: 1, p99: 0, ..Quantiles::default() },
                 last_ns: i64::MIN,
                 ..stream(u32::MAX)
             };
