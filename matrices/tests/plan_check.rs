@@ -422,3 +422,12 @@ fn strata_are_run_one_after_another_and_treatments_are_named() {
     );
     assert_eq!(crossed.fixed["profiler"], "on");
 }
+
+#[test]
+fn a_word_for_a_level_that_is_none_is_named_when_a_level_has_no_word() {
+    let typo = changed(&[("body = \"{level}\" }", "body = \"{level}\", words = { onn = \"1\" } }")]);
+    let found = checked(&typo);
+    assert_eq!(codes(&found, Severity::Error), ["word-unknown"]);
+    let said = found.remarks.iter().find(|remark| remark.code == "word-unknown").unwrap();
+    assert_eq!(said.text, "has a word for 'onn', which is no level, and none for 'on'");
+}

@@ -171,7 +171,7 @@ fn fit(text: &str, width: usize) -> String {
 mod tests {
     use super::*;
     use wireproof_protocols::Protocol;
-    use wireproof_protocols::verify::{Quantiles, Owners};
+    use wireproof_protocols::verify::{Owners, Quantiles};
 
     #[test]
     fn a_picture_is_as_wide_as_the_terminal_and_puts_trouble_first() {

@@ -94,6 +94,13 @@ fn sets(toggle: &Toggle, factor: &Factor, table: &str, remarks: &mut Remarks) {
             format!("has words for the levels but no {LEVEL} to put them into"),
         );
     }
+    let words = &toggle.set.words;
+    let strange = words.keys().find(|word| !factor.levels.contains(word));
+    let wordless = factor.levels.iter().find(|level| !words.contains_key(*level));
+    if let (Some(word), Some(level)) = (strange, wordless) {
+        let text = format!("has a word for '{word}', which is no level, and none for '{level}'");
+        remarks.error("word-unknown", table, text);
+    }
     let equals = &toggle.verify.equals;
     for level in factor.levels.iter().filter(|level| !equals.contains_key(*level)) {
         let text = format!("verify has no value that shows {level}: add it to equals");

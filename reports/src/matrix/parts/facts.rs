@@ -82,12 +82,14 @@ pub(super) fn validity(v: &Verdict) -> Part {
 
 /// What was made of invalid attempts, without a full stop.
 pub(in crate::matrix) fn rule(v: &Verdict) -> String {
-    let most = plural(u64::from(v.validity.max_invalid_repeats), "invalid attempt");
+    let most = plural(u64::from(v.validity.max_invalid_repeats), "repeat");
+    let reasons: Vec<&str> = v.validity.reasons.keys().map(String::as_str).collect();
+    let why = if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join(", ")) };
     match v.validity.rule.as_str() {
         "none" => "No attempt was invalid".to_owned(),
-        "repeat" => format!("Invalid attempts were repeated; {most} at most are"),
+        "repeat" => format!("Invalid attempts{why} were made again; {most} allowed"),
         rule if v.soak.is_some() => rule.to_owned(),
-        rule => format!("{rule}; {most} at most are repeated"),
+        rule => format!("{rule}{why}; {most} allowed"),
     }
 }
 
