@@ -1,7 +1,8 @@
 //! The tape of an arm in memory: what each datagram was, and the account of the window alone.
 //!
 //! The window is verified as if the capture had begun and ended with it, so that nothing outside counts (what is
-//! missing over its edges is `edges`' matter); frames are followed over the whole tape, so that one that began before the window is not taken for one of it.
+//! missing over its edges is worked out in `edges`); frames are followed over the whole tape, so that one that began before
+//! the window is not taken for one of it.
 
 use std::net::SocketAddr;
 use wireproof_matrices::arm::Span;
