@@ -221,6 +221,27 @@ fn datagrams_that_are_kept_back_at_any_time_fail_and_are_not_correlated() {
     assert!(laid["episodes"].as_u64() > Some(5) && laid["correlated"] == false, "{laid}");
 }
 
+/// The second output goes silent within a window and comes again after it; the other one goes on.
+#[test]
+fn an_output_that_goes_silent_until_after_the_end_of_a_window_never_passes() {
+    let silent = "burst:while=preview,output=pole-b,datagram=0,count=4";
+    let bench = Bench::new(&["--http-normal-priority", "--fault", silent]);
+    Plan::losses(ONE, "5s").write(&bench);
+    let mut matrix = bench.matrix(&["run", "plan.toml"]);
+    assert!(matrix.until(|line| line.contains("arm 2 of ") && line.contains(" measure ")), "{}", matrix.said);
+    assert_eq!(bench.web.post("/v1/preview?fps=30"), 200);
+    let frames = |status: &Value| status["engine"]["frames"].as_u64().unwrap();
+    let over = frames(&bench.web.status()) + 6 * 60;
+    bench.web.until(|status| frames(status) > over);
+    assert_eq!(bench.web.post("/v1/preview?fps=0"), 200);
+    let (code, verdict, said) = ended(&bench, matrix);
+    assert_eq!((code, of_gate(&verdict, "lost")), (1, "fail"), "{said}");
+    assert!(counted(&verdict, "lost") > 100, "{said}");
+    let bundle = bench.bundle();
+    let (code, out, said) = bench.outcome(&["verify", bundle.to_str().unwrap()]);
+    assert!(code == 0 && format!("{out}{said}").contains("measure the same again"), "{out}{said}");
+}
+
 /// One download within an arm.
 const ONE: &str = "offsets = [\"300ms\"]\njitter = \"200ms\"\ntimeout = \"2s\"\n";
 

@@ -4,6 +4,9 @@
 //! Everything counts strictly within the window, by capture timestamps on the wire and by the device's clock in the ring.
 
 mod bench;
+mod edges;
+#[cfg(test)]
+mod edges_tests;
 mod frames;
 mod ring;
 mod senders;
@@ -120,7 +123,8 @@ pub fn worked(plan: &Plan, raw: &Raw<'_>) -> Result<Worked, TapeError> {
     let tap = raw.tap.map(tape::testimony).transpose()?;
     let taped = tape::read(raw.tape, raw.noted.window, tap)?;
     let device = raw.ring.zip(offset);
-    let intervals = wire::measure(plan, &taped, device, &mut m);
+    let levels = raw.noted.order.as_ref().map(|order| order.levels.clone()).unwrap_or_default();
+    let intervals = wire::measure(plan, &levels, &taped, device, &mut m);
     bench::measure(plan, raw.noted, raw.counters, &taped, &mut m);
     Ok(Worked { measured: m, causes, intervals })
 }

@@ -1,7 +1,8 @@
 //! The tape of an arm in memory: what each datagram was, and the account of the window alone.
 //!
-//! The window is verified as if the capture had begun and ended with it, so that nothing outside counts; frames are
-//! followed over the whole tape, so that one that began before the window is not taken for one of it.
+//! The window is verified as if the capture had begun and ended with it, so that nothing outside counts (what is
+//! missing over its edges is worked out in `edges`); frames are followed over the whole tape, so that one that began before
+//! the window is not taken for one of it.
 
 use std::net::SocketAddr;
 use wireproof_matrices::arm::Span;
@@ -62,6 +63,8 @@ pub(super) struct Taped {
     pub(super) drops: Vec<HostDrops>,
     /// Datagrams in or around the window that the tape itself left out.
     pub(super) left_out: u64,
+    /// When it did so, and how many.
+    pub(super) blind: Vec<(Span, u64)>,
 }
 
 /// Reads a tape.
@@ -72,7 +75,7 @@ pub(super) fn read(octets: &[u8], window: Span, tap: Option<TapEvidence>) -> Res
     let no_drop_counter = !cfg!(target_os = "linux");
     let mut verifier = Verifier::new(Options { no_drop_counter, ..Options::default() });
     let (mut datagrams, mut digests) = (Vec::new(), Vec::new());
-    let (mut steps, mut drops, mut left_out) = (Vec::new(), Vec::new(), 0_u64);
+    let (mut steps, mut drops, mut blind) = (Vec::new(), Vec::new(), Vec::new());
     let inside = |ns: i64| (window.start_ns..window.end_ns).contains(&ns);
     let touches = |from: i64, to: i64| from < window.end_ns && to >= window.start_ns;
     let mut each = |event: Event<'_>| match event {
@@ -98,7 +101,7 @@ pub(super) fn read(octets: &[u8], window: Span, tap: Option<TapEvidence>) -> Res
             verifier.on_clock_step(by);
         }
         Event::Blind { from, to, count } if touches(from.0, to.0) => {
-            left_out = left_out.saturating_add(count);
+            blind.push((Span { start_ns: from.0, end_ns: to.0 }, count));
             verifier.on_blind(from, to, count);
         }
         Event::Blind { .. } => {}
@@ -116,7 +119,8 @@ pub(super) fn read(octets: &[u8], window: Span, tap: Option<TapEvidence>) -> Res
     if let Some(tap) = tap {
         verifier.on_tap(tap);
     }
-    Ok(Taped { datagrams, account: verifier.finish(), steps, drops, left_out })
+    let left_out = blind.iter().fold(0_u64, |sum, (_, count)| sum.saturating_add(*count));
+    Ok(Taped { datagrams, account: verifier.finish(), steps, drops, left_out, blind })
 }
 
 /// What a tap beside the sockets saw, from its own tape over the whole arm.

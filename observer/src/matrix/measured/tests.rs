@@ -7,25 +7,25 @@ use wireproof_protocols::verify::{DropLayer, HostDrops, Options, Verifier};
 use wireproof_protocols::{Arrival, Datagram, Timestamp};
 use wireproof_reports::tape::{Encoder, Sealer, Totals};
 
-const PERIOD: i64 = 16_666_667;
-const PARTS: u32 = 6;
-const START: i64 = 1_700_000_000_000_000_000;
+pub(super) const PERIOD: i64 = 16_666_667;
+pub(super) const PARTS: u32 = 6;
+pub(super) const START: i64 = 1_700_000_000_000_000_000;
 
 /// A tape of DDP frames; `change` may drop a datagram (`None`) or move it.
-struct Taping {
+pub(super) struct Taping {
     verifier: Verifier,
-    encoder: Encoder,
-    slots: Vec<u8>,
+    pub(super) encoder: Encoder,
+    pub(super) slots: Vec<u8>,
     packets: u64,
 }
 
 impl Taping {
-    fn new() -> Taping {
+    pub(super) fn new() -> Taping {
         let verifier = Verifier::new(Options::default());
         Taping { verifier, encoder: Encoder::with_digests(), slots: Vec::new(), packets: 0 }
     }
 
-    fn send(&mut self, at: i64, source: &str, frame: u32, part: u32, shows: u8) {
+    pub(super) fn send(&mut self, at: i64, source: &str, frame: u32, part: u32, shows: u8) {
         let push = u8::from(part + 1 == PARTS);
         let number = ((frame * PARTS + part) % 15) as u8 + 1;
         let mut payload = vec![0x40 | push, number, 0x0b, 1];
@@ -40,7 +40,7 @@ impl Taping {
         self.encoder.datagram(arrival, &d, &noted, self.verifier.faults().as_slice(), &mut self.slots);
     }
 
-    fn frames(&mut self, frames: std::ops::Range<u32>, keep: impl Fn(u32, u32) -> bool) {
+    pub(super) fn frames(&mut self, frames: std::ops::Range<u32>, keep: impl Fn(u32, u32) -> bool) {
         for frame in frames {
             for part in (0..PARTS).filter(|part| keep(frame, *part)) {
                 let at = START + i64::from(frame) * PERIOD + i64::from(part) * 50_000;
@@ -56,7 +56,7 @@ impl Taping {
         self.encoder.drops(&drops, &mut self.slots);
     }
 
-    fn octets(mut self) -> Vec<u8> {
+    pub(super) fn octets(mut self) -> Vec<u8> {
         self.encoder.finish(&mut self.slots);
         let (mut octets, mut sealer) = (Sealer::header(START), Sealer::default());
         sealer.seal(&self.slots, &mut octets);
@@ -118,7 +118,7 @@ pub(crate) fn plan() -> Plan {
 }
 
 /// The window holds the beginnings of frames 60 to 359.
-fn noted() -> Noted {
+pub(super) fn noted() -> Noted {
     let window = Span { start_ns: START + 60 * PERIOD - 3, end_ns: START + 360 * PERIOD - 3 };
     Noted { window, ..Noted::default() }
 }

@@ -1,11 +1,13 @@
 //! What the wire showed of each stream of the plan within the window.
 
+use super::edges::{self, Lane};
 use super::frames::{FrameStarts, Part, Shown};
 use super::senders::Intruders;
 use super::tape::{One, Taped};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 use wireproof_matrices::arm::{Episode, Measured, Owners, Span, WireStream};
+use wireproof_matrices::levels::Levels;
 use wireproof_matrices::plan::{Plan, PlanStream};
 use wireproof_protocols::Protocol;
 use wireproof_protocols::verify::{Account, Finding, StreamAccount};
@@ -13,11 +15,11 @@ use wireproof_recorder::offset::Offset;
 use wireproof_reports::reconcile::{Clock, DeviceRecord, reconcile};
 
 /// A stream of the plan as something that datagrams can be held against.
-struct Wanted<'a> {
-    plan: &'a PlanStream,
-    port: u16,
+pub(super) struct Wanted<'a> {
+    pub(super) plan: &'a PlanStream,
+    pub(super) port: u16,
     source: Option<IpAddr>,
-    universes: BTreeSet<u32>,
+    pub(super) universes: BTreeSet<u32>,
 }
 
 impl Wanted<'_> {
@@ -57,6 +59,7 @@ impl Wanted<'_> {
 /// the frames of each stream, ns, in their order.
 pub(super) fn measure(
     plan: &Plan,
+    levels: &Levels,
     taped: &Taped,
     device: Option<(&[u8], Offset)>,
     m: &mut Measured,
@@ -70,8 +73,11 @@ pub(super) fn measure(
         }
     }
     let wanted: Vec<Wanted<'_>> = plan.stream.iter().map(Wanted::of).collect();
-    for want in &wanted {
+    let mut lanes: Vec<Lane> = Vec::new();
+    for (index, want) in wanted.iter().enumerate() {
         let intruders = intruders(want, &taped.datagrams);
+        let of = |one: &&One| of_device(want, one) && !intruders.sent(one);
+        lanes.extend(edges::lanes(index, want, taped.datagrams.iter().filter(of)));
         let (mut stream, between) =
             passed(want, &intruders, plan.target.expected_fps, &taped.datagrams, m.window);
         intervals.push((stream.id.clone(), between));
@@ -85,6 +91,7 @@ pub(super) fn measure(
         m.episodes.extend(episodes);
         m.streams.push(stream);
     }
+    edges::measure(plan, levels, &lanes, taped, m);
     m.episodes.sort_by(|a, b| (a.span, &a.stream).cmp(&(b.span, &b.stream)));
     intervals
 }
@@ -99,8 +106,12 @@ fn indices(account: &Account, want: &Wanted<'_>, intruders: &Intruders) -> Vec<u
 }
 
 fn intruders(want: &Wanted<'_>, datagrams: &[One]) -> Intruders {
-    let of = |d: &&One| !d.copy && want.has(d.protocol, d.stream, d.destination) && want.is_from(d.source);
-    Intruders::of(datagrams.iter().filter(of))
+    Intruders::of(datagrams.iter().filter(|one| of_device(want, one)))
+}
+
+/// It is no copy, and the stream's from the host that is to send it.
+fn of_device(want: &Wanted<'_>, one: &One) -> bool {
+    !one.copy && want.has(one.protocol, one.stream, one.destination) && want.is_from(one.source)
 }
 
 /// What a pass over the datagrams shows, and the intervals between the frames, ns.
