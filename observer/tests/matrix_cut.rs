@@ -15,7 +15,7 @@ use matrix_support::{START_NS, create, device, plan, run, schedule, script, step
 use std::io::{BufRead, BufReader, Write, stdin, stdout};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use wireproof::matrix::bundle::{Bundle, BundleError, JOURNAL, Seal, TargetLock, Writer, scan};
+use wireproof::matrix::bundle::{Bundle, BundleError, BundleLock, JOURNAL, Seal, TargetLock, Writer, scan};
 use wireproof_matrices::journal::{Entry, Record};
 use wireproof_matrices::manifest::MANIFEST;
 use wireproof_matrices::resume::{Progress, unrestored};
@@ -201,7 +201,7 @@ fn a_run_killed_anywhere_has_lost_nothing_that_it_told() {
         let there = nothing_is_lost(&dir, told, &reference);
         match Bundle::open(&dir).map(|bundle| bundle.seal()) {
             Ok(Seal::Open) => it_goes_on(&dir, there),
-            Ok(Seal::Cut) => drop(Writer::finish_seal(&dir).unwrap()),
+            Ok(Seal::Cut) => drop(Writer::finish_seal(BundleLock::take(&dir).unwrap()).unwrap()),
             Ok(Seal::Sealed) => assert_eq!(there, reference.len()),
             Err(_) => assert_eq!(there, 0),
         }

@@ -20,6 +20,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
+use wireproof::matrix::bundle::TargetLock;
 use wireproof::matrix::conductor::Seen;
 use wireproof::matrix::running::{Ended, New, prepare};
 use wireproof_matrices::plan::Plan;
@@ -410,4 +411,45 @@ fn an_aa_run_is_calibrated_and_its_spread_tells_the_power_of_the_next_plan() {
     assert!(code == 0 && said.contains("p95 (5 pairs)"), "{code} {said}");
     let power = &checked["power"][0];
     assert!(power["gate"] == "p95" && power["assumed"].as_str().unwrap().ends_with(" measured"), "{power}");
+}
+
+#[test]
+fn a_run_that_goes_on_is_neither_resumed_nor_restored_by_another_process() {
+    let bench = Bench::new(&[]);
+    bench.plan("4s", 1, "on");
+    let mut matrix = bench.matrix(&["run", "plan.toml"]);
+    in_a_window(&mut matrix);
+    let bundle = bench.bundle();
+    let name = bundle.to_str().unwrap();
+    for verb in ["resume", "restore"] {
+        let (code, out, said) = bench.outcome(&[verb, name]);
+        assert_eq!((code, out.as_str()), (6, ""), "{said}");
+        assert!(said.lines().count() == 1 && said.contains("its run is still going on"), "{said}");
+    }
+    let (code, out, said) = matrix.ended();
+    assert!(matches!(code, 0 | 3), "{code} {said}{out}");
+    assert_eq!(bench.preview(), false, "put back");
+    let (code, out, said) = bench.outcome(&["verify", name]);
+    assert!(code == 0 && out.contains("manifest: sealed"), "{out}{said}");
+}
+
+#[test]
+fn a_device_that_another_run_holds_is_told_before_a_resumption_writes_anything() {
+    let bench = Bench::new(&[]);
+    bench.plan("4s", 1, "on");
+    let mut cut = bench.matrix(&["run", "plan.toml"]);
+    in_a_window(&mut cut);
+    cut.signal("-KILL");
+    drop(cut);
+    let bundle = bench.bundle();
+    let journal = bundle.join("journal.log");
+    let before = fs::read(&journal).unwrap();
+    let held = TargetLock::take(bench.folder.path(), &format!("http://{}", bench.web.0), "a run").unwrap();
+    let (code, out, said) = bench.outcome(&["resume", bundle.to_str().unwrap()]);
+    assert_eq!((code, out.as_str()), (6, ""), "{said}");
+    assert!(said.contains("another run works on http://") && said.contains("a run)"), "{said}");
+    assert_eq!(fs::read(&journal).unwrap(), before);
+    drop(held);
+    let (code, out, said) = bench.outcome(&["resume", bundle.to_str().unwrap()]);
+    assert!(matches!(code, 0 | 3), "{code} {said}{out}");
 }

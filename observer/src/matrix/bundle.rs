@@ -19,7 +19,7 @@ mod writer;
 pub use anonymize::{MASKED, Masked, Reports, anonymized};
 pub use error::{BundleError, Damage};
 pub use layout::{CANONICAL, JOURNAL, ORDER, PLAN, arm_folder, bundle_name};
-pub use lock::{TargetLock, lock_folder};
+pub use lock::{BundleLock, TargetLock, lock_folder};
 pub use read::{ArmFiles, Bundle, Seal};
 pub use scan::{Run, Runs, scan};
 pub use space::{check_space, estimate, free_bytes, hold};

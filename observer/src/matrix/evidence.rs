@@ -47,11 +47,26 @@ impl Evidence {
             Err(error @ BundleError::Locked { .. }) => Err(error.to_string()),
             Err(error) => return Err(error),
         };
+        Ok(Evidence::with(lock, writer, base_url, schedule))
+    }
+
+    /// Takes a bundle whose device is locked by this run.
+    pub fn under(lock: TargetLock, writer: Writer, base_url: &str, schedule: Schedule) -> Evidence {
+        Evidence::with(Ok(lock), writer, base_url, schedule)
+    }
+
+    fn with(
+        lock: Result<TargetLock, String>,
+        writer: Writer,
+        base_url: &str,
+        schedule: Schedule,
+    ) -> Evidence {
+        let dir = writer.dir().to_owned();
         let has_env = dir.join("env.json").exists();
         let arms = schedule.places().len() as u64;
         let held = hold(&dir, SEAL.saturating_add(SEAL_AN_ARM.saturating_mul(arms)));
         let (writer, base_url) = (Some(writer), base_url.to_owned());
-        Ok(Evidence { writer, dir, base_url, schedule, lock, has_env, held })
+        Evidence { writer, dir, base_url, schedule, lock, has_env, held }
     }
 
     /// The bundle's folder.

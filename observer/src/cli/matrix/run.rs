@@ -8,7 +8,7 @@ use super::judge::{Show, show};
 use super::load;
 use super::soak::{self, SoakArgs};
 use super::view::View;
-use crate::matrix::bundle::{Bundle, Seal, Writer};
+use crate::matrix::bundle::{Bundle, BundleLock, Seal, Writer};
 use crate::matrix::judging::{How, anonymized, judge_bundle};
 use crate::matrix::restoring::{self, NotRestored};
 use crate::matrix::running::{Ended, New, NoRun, Ready, prepare, take_up};
@@ -158,17 +158,19 @@ fn copy_masked(bundle: &Path) -> Result<(), Failure> {
 }
 
 pub(super) fn resume(args: &ResumeArgs) -> Result<u8, Failure> {
+    let lock = BundleLock::take(&args.bundle)?;
     if Bundle::open(&args.bundle)?.seal() == Seal::Cut {
-        return finish_seal(&args.bundle, &args.show);
+        return finish_seal(lock, &args.show);
     }
-    conduct(take_up(&args.bundle, args.tap.as_deref())?, &args.show, args.quiet)
+    conduct(take_up(lock, args.tap.as_deref())?, &args.show, args.quiet)
 }
 
 /// A run that was killed between its last record and its manifest lacks nothing but the manifest.
-fn finish_seal(bundle: &Path, shown: &Show) -> Result<u8, Failure> {
-    Writer::finish_seal(bundle)?;
+fn finish_seal(lock: BundleLock, shown: &Show) -> Result<u8, Failure> {
+    let bundle = lock.dir().to_owned();
+    Writer::finish_seal(lock)?;
     say("the run was complete and its seal was cut: the manifest is written");
-    let judged = judge_bundle(bundle, &How::default())?;
+    let judged = judge_bundle(&bundle, &How::default())?;
     show(&judged, shown)?;
     Ok(shown.code(judged.verdict.verdict.exit_code()))
 }

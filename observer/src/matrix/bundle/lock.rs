@@ -1,8 +1,11 @@
-//! One run for each device at a time: a lock file that the kernel releases with the process, however it ends.
+//! One run for each device, and one writer for each bundle, at a time: locks that the kernel releases with the process,
+//! however it ends.
 //!
 //! Two names of one device are two locks; the device's own lease is what tells them apart.
 
 use super::error::BundleError;
+use super::layout::JOURNAL;
+use crate::infile;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -15,6 +18,42 @@ const HOLDER: u64 = 300;
 #[derive(Debug)]
 pub struct TargetLock {
     _file: File,
+}
+
+/// The right to write a bundle: a lock on its journal, which nobody has to hold who only reads. Dropping it releases it.
+#[derive(Debug)]
+pub struct BundleLock {
+    _file: File,
+    dir: PathBuf,
+}
+
+impl BundleLock {
+    /// Takes the lock of a bundle; nothing in it is changed.
+    ///
+    /// # Errors
+    /// [`BundleError::Busy`] when another process writes it, [`BundleError::NotABundle`], or what the file system says.
+    pub fn take(dir: &Path) -> Result<BundleLock, BundleError> {
+        let path = dir.join(JOURNAL);
+        let file = journal(&path).map_err(|error| BundleError::no_journal(dir, &path, error))?;
+        match file.try_lock() {
+            Ok(()) => Ok(BundleLock { _file: file, dir: dir.to_owned() }),
+            Err(TryLockError::WouldBlock) => Err(BundleError::Busy(dir.to_owned())),
+            Err(TryLockError::Error(error)) => Err(BundleError::io(&path)(error)),
+        }
+    }
+
+    /// The bundle.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+}
+
+/// Opens a journal: for writing where that may be, because some file systems give no other file such a lock.
+fn journal(path: &Path) -> io::Result<File> {
+    let whole = infile::open_regular(path)?;
+    let mut options = OpenOptions::new();
+    options.read(true).append(true);
+    Ok(options.open(path).unwrap_or(whole))
 }
 
 /// The folder of locks of this bench, the same for all its users and evidence folders.
