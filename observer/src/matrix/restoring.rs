@@ -1,6 +1,6 @@
 //! Putting a device back after a run that could not: the journal knows what its factors stood at.
 
-use super::bundle::{Bundle, BundleError, BundleLock, Seal, TargetLock, Writer, lock_folder};
+use super::bundle::{Bundle, BundleError, BundleLock, ChangedNote, Seal, TargetLock, Writer, lock_folder};
 use super::clock::wall_ns;
 use super::device::{Device, NoDevice};
 use std::fs;
@@ -69,6 +69,7 @@ pub fn restore(dir: &Path) -> Result<Restored, NotRestored> {
     }
     runtime.shutdown_background();
     record(held, bundle.seal(), &restored)?;
+    ChangedNote::of(&lock_folder(), &plan.target.base_url).remove(dir);
     Ok(restored)
 }
 

@@ -1,5 +1,6 @@
 //! Putting a run together: a new bundle, or one that goes on; then conducting it, with the device put back whatever happens.
 
+use super::argv;
 use super::bundle::{Bundle, BundleError, BundleLock, NewBundle, TargetLock, Writer, estimate, lock_folder};
 use super::clock::{BenchClock, wall_ns};
 use super::conductor::{Conductor, Parts, Seen};
@@ -195,6 +196,7 @@ impl Ready {
         let Ready { parts, bundle, caught } = self;
         let conductor = Conductor::new(parts)?;
         let outcome = catch_unwind(AssertUnwindSafe(|| conductor.run(watch).0));
+        argv::settle();
         let ended = match outcome {
             Ok(exit) => Ended { exit: Some(exit), rescued: None, bundle },
             Err(_) => {

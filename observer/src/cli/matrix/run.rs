@@ -192,6 +192,8 @@ pub(super) fn restore(args: &RestoreArgs) -> Result<u8, Failure> {
 fn conduct(ready: Ready, shown: &Show, quiet: bool) -> Result<u8, Failure> {
     say(&format!("bundle: {}", ready.bundle().display()));
     ready.left_by(|bundle| {
+        // Whoever draws waits for this, and the process ends before it does: the line stays the last one.
+        let _drawing = std::io::stderr().lock();
         say(&format!("left at once by a third signal: wireproof matrix restore {}", bundle.display()));
         std::process::exit(INVALID.into());
     });
@@ -221,6 +223,9 @@ fn finish(ended: &Ended, shown: &Show) -> Result<u8, Failure> {
     show(&judged, shown)?;
     if judged.verdict.soak.as_ref().is_some_and(|soak| soak.ended.is_none()) && exit.code == Some(PARTIAL) {
         say(&format!("it goes on with: wireproof matrix resume {}", ended.bundle.display()));
+    }
+    if !exit.ending.restored {
+        say(&format!("NOT RESTORED, put it back with: wireproof matrix restore {}", ended.bundle.display()));
     }
     let code = judged.verdict.verdict.exit_code();
     Ok(exit.code.unwrap_or_else(|| shown.code(code)))
