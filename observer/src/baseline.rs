@@ -2,6 +2,7 @@
 //!
 //! Figures and rules are those of the pure crates; nothing is compared here.
 
+use crate::infile;
 use crate::matrix::bundle::{Bundle, BundleError, Seal};
 use crate::matrix::judging::{How, Judged, VERDICT, arms, judge_opened};
 use crate::outfile;
@@ -160,7 +161,7 @@ fn keep(path: &Path, octets: &[u8]) -> Result<PathBuf, StoreError> {
 
 fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     let mut octets = Vec::new();
-    let file = fs::File::open(path)?;
+    let file = infile::open(path)?;
     io::Read::read_to_end(&mut io::Read::take(file, LONGEST + 1), &mut octets)?;
     if octets.len() as u64 > LONGEST {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("over {LONGEST} octets")));

@@ -6,6 +6,7 @@ pub mod bench;
 pub mod capture;
 pub mod cli;
 pub mod device;
+mod infile;
 pub mod live;
 pub mod matrix;
 mod outfile;

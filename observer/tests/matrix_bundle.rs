@@ -8,7 +8,7 @@ use matrix_support::{START_NS, create, device, place, plan, run, schedule, scrip
 use std::fs;
 use std::path::{Path, PathBuf};
 use wireproof::matrix::bundle::{
-    Bundle, BundleError, JOURNAL, MASKED, Masked, NewBundle, Seal, Writer, scan,
+    Bundle, BundleError, BundleLock, JOURNAL, MASKED, Masked, NewBundle, Seal, Writer, scan,
 };
 use wireproof::matrix::judging::anonymized;
 use wireproof_matrices::digest::Digest;
@@ -253,7 +253,10 @@ fn a_cut_run_goes_on_and_is_sealed_with_what_it_had() {
     let progress = Progress::of(&schedule(), bundle.journal()).unwrap();
     assert_eq!((progress.used.len(), progress.unfinished.len(), progress.resumes), (4, 1, 1));
     assert!(matches!(Writer::resume(&dir, device()), Err(BundleError::Resume(ResumeError::Sealed))));
-    assert!(matches!(Writer::reopen(&dir), Err(BundleError::Resume(ResumeError::Sealed))));
+    assert!(matches!(
+        Writer::reopen(BundleLock::take(&dir).unwrap()),
+        Err(BundleError::Resume(ResumeError::Sealed))
+    ));
 }
 
 #[test]
@@ -268,7 +271,7 @@ fn a_device_is_put_back_later_from_the_journal() {
     let left: Vec<_> = runs.left_changed(&url).collect();
     assert_eq!((left.len(), left[0].unrestored[0].factor.as_str()), (1, "profiler"));
     assert_eq!(runs.left_changed("http://192.0.2.1").count(), 0);
-    let (mut writer, entries) = Writer::reopen(&dir).unwrap();
+    let (mut writer, entries) = Writer::reopen(BundleLock::take(&dir).unwrap()).unwrap();
     assert_eq!(wireproof_matrices::resume::unrestored(&entries)[0].value, "off");
     writer.record(START_NS, &Record::Restored { factors: vec!["profiler".to_owned()] }).unwrap();
     assert_eq!(scan(evidence.path()).unwrap().left_changed(&url).count(), 0);
@@ -312,9 +315,9 @@ fn a_seal_that_was_cut_is_finished() {
     let evidence = tempfile::tempdir().unwrap();
     let dir = run(evidence.path(), true);
     let manifest = fs::read(dir.join(MANIFEST)).unwrap();
-    assert!(matches!(Writer::finish_seal(&dir), Err(BundleError::Refused { .. })));
+    assert!(matches!(Writer::finish_seal(BundleLock::take(&dir).unwrap()), Err(BundleError::Refused { .. })));
     fs::remove_file(dir.join(MANIFEST)).unwrap();
-    assert_eq!(Writer::finish_seal(&dir).unwrap(), Digest::of(&manifest));
+    assert_eq!(Writer::finish_seal(BundleLock::take(&dir).unwrap()).unwrap(), Digest::of(&manifest));
     assert_eq!(fs::read(dir.join(MANIFEST)).unwrap(), manifest);
     assert_eq!(Bundle::open(&dir).unwrap().seal(), Seal::Sealed);
 }
@@ -342,7 +345,7 @@ fn a_report_of_a_run_that_was_cut_while_it_was_sealed_is_written_anew() {
     fs::write(dir.join("report.md"), "# PASS on 192.168.7.20\n").unwrap();
     let bundle = Bundle::open(&dir).unwrap();
     assert_eq!((bundle.read("report.md").unwrap().as_slice(), bundle.orphans().len()), (&b"# FAIL\n"[..], 0));
-    let (writer, _) = Writer::reopen(&dir).unwrap();
+    let (writer, _) = Writer::reopen(BundleLock::take(&dir).unwrap()).unwrap();
     assert_eq!(fs::read(dir.join("report.md")).unwrap(), b"# FAIL\n");
     writer.seal(START_NS, "fail").unwrap();
     assert_eq!(Bundle::open(&dir).unwrap().orphans().len(), 0);
@@ -388,4 +391,45 @@ fn a_copy_without_addresses_is_a_bundle_of_its_own() {
         assert!(left.is_empty(), "{}: {left:?}", path.display());
     }
     assert!(matches!(anonymized(&bundle, &copy), Err(BundleError::Exists(_))));
+}
+
+#[test]
+fn a_bundle_that_is_written_is_not_opened_to_be_written_and_not_an_octet_of_it_changes() {
+    let evidence = tempfile::tempdir().unwrap();
+    let mut writer = create(evidence.path());
+    script()[..6].iter().for_each(|doing| step(&mut writer, doing, START_NS));
+    let dir = writer.dir().to_owned();
+    // What a resumption would cut off: the record that the writer is just writing.
+    let journal = dir.join(JOURNAL);
+    let torn = [fs::read(&journal).unwrap(), b"half a rec".to_vec()].concat();
+    fs::write(&journal, &torn).unwrap();
+    let error = Writer::resume(&dir, device()).unwrap_err();
+    assert!(matches!(error, BundleError::Busy(_)) && error.exit_code() == 6, "{error}");
+    assert_eq!(fs::read(&journal).unwrap(), torn);
+    drop(writer);
+    let (first, _) = Writer::resume(&dir, device()).unwrap();
+    assert!(matches!(Writer::resume(&dir, device()), Err(BundleError::Busy(_))));
+    assert!(matches!(BundleLock::take(&dir), Err(BundleError::Busy(_))));
+    drop(first);
+    BundleLock::take(&dir).unwrap();
+}
+
+#[test]
+fn a_file_or_a_pipe_in_the_place_of_a_bundle_is_said_and_nothing_waits_for_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("x.pcapng");
+    fs::write(&file, "x").unwrap();
+    let pipe = folder.path().join(JOURNAL);
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let said = format!("{} is a file, not a bundle: give the folder of a run", file.display());
+    let refused = |dir: &Path| {
+        [Bundle::open(dir).unwrap_err(), BundleLock::take(dir).unwrap_err()].map(|error| {
+            assert_eq!(error.exit_code(), 6, "{error}");
+            error.to_string()
+        })
+    };
+    assert_eq!(refused(&file), [said.clone(), said]);
+    for said in refused(folder.path()) {
+        assert!(said.ends_with("journal.log: not a regular file"), "{said}");
+    }
 }

@@ -15,7 +15,7 @@ use matrix_support::{START_NS, create, device, plan, run, schedule, script, step
 use std::io::{BufRead, BufReader, Write, stdin, stdout};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use wireproof::matrix::bundle::{Bundle, BundleError, JOURNAL, Seal, TargetLock, Writer, scan};
+use wireproof::matrix::bundle::{Bundle, BundleError, BundleLock, JOURNAL, Seal, TargetLock, Writer, scan};
 use wireproof_matrices::journal::{Entry, Record};
 use wireproof_matrices::manifest::MANIFEST;
 use wireproof_matrices::resume::{Progress, unrestored};
@@ -201,7 +201,7 @@ fn a_run_killed_anywhere_has_lost_nothing_that_it_told() {
         let there = nothing_is_lost(&dir, told, &reference);
         match Bundle::open(&dir).map(|bundle| bundle.seal()) {
             Ok(Seal::Open) => it_goes_on(&dir, there),
-            Ok(Seal::Cut) => drop(Writer::finish_seal(&dir).unwrap()),
+            Ok(Seal::Cut) => drop(Writer::finish_seal(BundleLock::take(&dir).unwrap()).unwrap()),
             Ok(Seal::Sealed) => assert_eq!(there, reference.len()),
             Err(_) => assert_eq!(there, 0),
         }
@@ -380,4 +380,35 @@ fn too_little_room_is_refused_before_anything_is_made() {
     let error = Writer::create(evidence.path(), &new).unwrap_err();
     assert!(matches!(error, BundleError::NoSpace { .. }) && error.is_full(), "{error}");
     assert_eq!(std::fs::read_dir(evidence.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_named_pipe_for_a_plan_or_a_record_is_refused_in_one_line_and_a_pipe_of_the_shell_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let pipe = pipe.to_str().unwrap();
+    let program = env!("CARGO_BIN_EXE_wireproof");
+    let said = |program: &str, arguments: &[&str]| {
+        let run = Command::new(program).args(arguments).stdin(Stdio::null()).output().unwrap();
+        (run.status.code(), String::from_utf8(run.stderr).unwrap())
+    };
+    for arguments in [&["matrix", "check", pipe][..], &["report", pipe], &["compare", pipe, pipe]] {
+        let (code, said) = said(program, arguments);
+        assert!(code == Some(6) && said.lines().count() == 1, "{arguments:?} {code:?} {said}");
+        assert!(said.contains("a named pipe, which may have no writer"), "{said}");
+    }
+    for verb in ["judge", "verify", "resume", "restore"] {
+        let (code, said) = said(program, &["matrix", verb, pipe]);
+        assert_eq!(code, Some(6), "{said}");
+        assert!(said.ends_with("pipe is a file, not a bundle: give the folder of a run\n"), "{said}");
+    }
+    let plan = folder.path().join("plan.toml");
+    let made = Command::new(program).args(["matrix", "init", "--template", "drain"]).output().unwrap();
+    std::fs::write(&plan, made.stdout).unwrap();
+    for given in ["<(cat plan.toml)", "/dev/stdin < <(cat plan.toml)", "- < plan.toml"] {
+        let script = format!("cd {} && exec {program} matrix order {given}", folder.path().display());
+        let (code, said) = said("bash", &["-c", &script]);
+        assert_eq!(code, Some(0), "{given}: {said}");
+    }
 }

@@ -20,6 +20,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
+use wireproof::matrix::bundle::TargetLock;
 use wireproof::matrix::conductor::Seen;
 use wireproof::matrix::running::{Ended, New, prepare};
 use wireproof_matrices::plan::Plan;
@@ -183,6 +184,12 @@ fn a_second_signal_gives_up_a_restoring_that_hangs_and_tries_it_once_more() {
     is_partial(&bench, matrix.ended());
 }
 
+/// Notes of devices that are changed.
+fn notes(bench: &Bench) -> usize {
+    let all = fs::read_dir(bench.folder.path()).unwrap().map(|entry| entry.unwrap().path());
+    all.filter(|path| path.extension().is_some_and(|ending| ending == "changed")).count()
+}
+
 #[test]
 fn a_third_signal_leaves_at_once_and_says_the_command_that_restores() {
     let bench = Bench::new(&[]);
@@ -203,12 +210,33 @@ fn a_third_signal_leaves_at_once_and_says_the_command_that_restores() {
     let bundle = bench.bundle();
     let name = bundle.strip_prefix(bench.folder.path()).unwrap().to_str().unwrap().to_owned();
     assert!(said.contains("NOT RESTORED: preview has to stand at off"), "{said}");
-    assert!(said.lines().any(|line| line.ends_with(&format!("wireproof matrix restore {name}"))), "{said}");
+    let to_do = format!("wireproof matrix restore {name}");
+    assert!(said.lines().last().is_some_and(|line| line.ends_with(&to_do)), "{said}");
     assert_eq!(bench.preview(), true, "nobody put it back");
+    // Another evidence folder does not hide it, and the address may be written in another way.
+    let plan = bench.folder.path().join("plan.toml");
+    let text = fs::read_to_string(&plan).unwrap().replace(&bench.web.0, &format!("{}/", bench.web.0));
+    fs::write(&plan, text).unwrap();
+    let elsewhere = ["run", "plan.toml", "-o", "elsewhere"];
+    let (code, out, said) = bench.outcome(&elsewhere);
+    assert_eq!(code, 6, "{said}{out}");
+    let whole = bundle.canonicalize().unwrap();
+    assert!(
+        said.contains(&format!("left the device changed: wireproof matrix restore {}", whole.display())),
+        "{said}"
+    );
     fs::remove_file(bench.folder.path().join("hang-off")).unwrap();
     let (code, _, said) = bench.outcome(&["restore", &name]);
     assert!(code == 0 && said.contains("preview stands at off again"), "{code} {said}");
     assert_eq!(bench.preview(), false);
+    assert_eq!(notes(&bench), 0);
+    let mut matrix = bench.matrix(&elsewhere);
+    in_a_window(&mut matrix);
+    assert_eq!(notes(&bench), 1, "a run that is killed here leaves its note");
+    matrix.signal("-INT");
+    let (code, out, said) = matrix.ended();
+    assert_eq!((code, bench.preview()), (5, false.into()), "{said}{out}");
+    assert_eq!(notes(&bench), 0);
 }
 
 #[test]
@@ -410,4 +438,45 @@ fn an_aa_run_is_calibrated_and_its_spread_tells_the_power_of_the_next_plan() {
     assert!(code == 0 && said.contains("p95 (5 pairs)"), "{code} {said}");
     let power = &checked["power"][0];
     assert!(power["gate"] == "p95" && power["assumed"].as_str().unwrap().ends_with(" measured"), "{power}");
+}
+
+#[test]
+fn a_run_that_goes_on_is_neither_resumed_nor_restored_by_another_process() {
+    let bench = Bench::new(&[]);
+    bench.plan("4s", 1, "on");
+    let mut matrix = bench.matrix(&["run", "plan.toml"]);
+    in_a_window(&mut matrix);
+    let bundle = bench.bundle();
+    let name = bundle.to_str().unwrap();
+    for verb in ["resume", "restore"] {
+        let (code, out, said) = bench.outcome(&[verb, name]);
+        assert_eq!((code, out.as_str()), (6, ""), "{said}");
+        assert!(said.lines().count() == 1 && said.contains("its run is still going on"), "{said}");
+    }
+    let (code, out, said) = matrix.ended();
+    assert!(matches!(code, 0 | 3), "{code} {said}{out}");
+    assert_eq!(bench.preview(), false, "put back");
+    let (code, out, said) = bench.outcome(&["verify", name]);
+    assert!(code == 0 && out.contains("manifest: sealed"), "{out}{said}");
+}
+
+#[test]
+fn a_device_that_another_run_holds_is_told_before_a_resumption_writes_anything() {
+    let bench = Bench::new(&[]);
+    bench.plan("4s", 1, "on");
+    let mut cut = bench.matrix(&["run", "plan.toml"]);
+    in_a_window(&mut cut);
+    cut.signal("-KILL");
+    drop(cut);
+    let bundle = bench.bundle();
+    let journal = bundle.join("journal.log");
+    let before = fs::read(&journal).unwrap();
+    let held = TargetLock::take(bench.folder.path(), &format!("http://{}", bench.web.0), "a run").unwrap();
+    let (code, out, said) = bench.outcome(&["resume", bundle.to_str().unwrap()]);
+    assert_eq!((code, out.as_str()), (6, ""), "{said}");
+    assert!(said.contains("another run works on http://") && said.contains("a run)"), "{said}");
+    assert_eq!(fs::read(&journal).unwrap(), before);
+    drop(held);
+    let (code, out, said) = bench.outcome(&["resume", bundle.to_str().unwrap()]);
+    assert!(matches!(code, 0 | 3), "{code} {said}{out}");
 }

@@ -219,15 +219,16 @@ impl Runner {
         Ending { restored: self.unrestored.is_empty(), ..self.leaving.clone().unwrap_or(nothing) }
     }
 
-    /// The last word: what was not put back comes first and decides the exit code.
+    /// The last word: what was not put back comes first and decides the exit code, what to do about it last.
     pub(super) fn say_goodbye(&mut self, unsealed: Option<Failure>) {
         let ending = self.ending();
         let mut lines: Vec<String> = self.unrestored.iter().map(not_restored).collect();
-        if !lines.is_empty() {
-            lines.push(format!("put it back with: wireproof matrix restore {}", self.bundle));
-        }
         lines.extend(ending.reasons.iter().cloned());
         lines.extend(unsealed.as_ref().map(|failure| format!("the bundle could not be sealed: {failure}")));
+        if !ending.restored {
+            // What there is to do comes last, where it is seen.
+            lines.push(format!("put it back with: wireproof matrix restore {}", self.bundle));
+        }
         let code = match (ending.restored, unsealed, ending.outcome) {
             (false, ..) => Some(4),
             (true, Some(_), _) => Some(6),

@@ -5,9 +5,10 @@ use super::inputs::{self, Input, rendered};
 use super::{config, output, say};
 use crate::analysis;
 use crate::baseline::checked;
+use crate::infile;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use wireproof_matrices::compare::Budgets;
 use wireproof_protocols::verify::Options;
@@ -123,11 +124,12 @@ fn budgets(path: &Path) -> Result<Budgets, Failure> {
     let unreadable = |why: String| {
         Failure::io(&format!("{} cannot be read ({why})", path.display()), "check its name and rights")
     };
-    let about = fs::metadata(path).map_err(|error| unreadable(error.to_string()))?;
-    if about.len() > BUDGETS {
+    let mut text = String::new();
+    let read = infile::open(path).and_then(|file| file.take(BUDGETS + 1).read_to_string(&mut text));
+    read.map_err(|error| unreadable(error.to_string()))?;
+    if text.len() as u64 > BUDGETS {
         return Err(unreadable(format!("over {BUDGETS} octets")));
     }
-    let text = fs::read_to_string(path).map_err(|error| unreadable(error.to_string()))?;
     Budgets::read(&text)
         .map_err(|error| Failure::Said { code: USAGE, text: format!("{}, {error}", path.display()) })
 }

@@ -1,7 +1,7 @@
 //! What `compare` and `report` are given: a bundle, a record, or a capture, told apart by what is there.
 
 use super::failure::{Failure, INTEGRITY};
-use std::fs::File;
+use crate::infile;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use wireproof_reports::RenderError;
@@ -30,7 +30,7 @@ pub(super) fn read(path: &Path) -> Result<Input, Failure> {
     if path.is_dir() {
         return Ok(Input::Bundle(path.to_owned()));
     }
-    let mut file = File::open(path).map_err(|error| unreadable(path, &error))?;
+    let mut file = infile::open(path).map_err(|error| unreadable(path, &error))?;
     let mut head = Vec::new();
     file.by_ref().take(LOOKED).read_to_end(&mut head).map_err(|error| unreadable(path, &error))?;
     match head.iter().find(|octet| !octet.is_ascii_whitespace()) {

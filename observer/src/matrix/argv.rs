@@ -5,7 +5,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -16,6 +16,34 @@ pub const KEPT: usize = 64 << 10;
 const LOOK: Duration = Duration::from_millis(5);
 /// How long the outputs are waited for when the program has ended: something it started may hold them open.
 const REST: Duration = Duration::from_millis(500);
+
+/// Programs of this process that run.
+static GOING: AtomicUsize = AtomicUsize::new(0);
+
+/// One of [`GOING`].
+struct Counted;
+
+impl Counted {
+    fn new() -> Counted {
+        GOING.fetch_add(1, Ordering::SeqCst);
+        Counted
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        GOING.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Waits until no program runs any more, for half a second at most: one that was given up is killed by a thread that would
+/// end with this process before it does.
+pub fn settle() {
+    let began = Instant::now();
+    while GOING.load(Ordering::SeqCst) > 0 && began.elapsed() < REST {
+        thread::sleep(LOOK);
+    }
+}
 
 /// What a program left behind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -60,6 +88,7 @@ pub enum NotRun {
 /// # Errors
 /// [`NotRun`]; nothing of its process group runs on then.
 pub fn run(argv: &[String], limit: Duration, give_up: &AtomicBool) -> Result<Ran, NotRun> {
+    let _counted = Counted::new();
     let program = argv.first().cloned().unwrap_or_default();
     let mut command = Command::new(&program);
     command.args(argv.get(1..).unwrap_or_default()).process_group(0);

@@ -1,6 +1,8 @@
 //! The evidence of a run that goes on: its bundle, the lock of its device, and what other runs left behind.
 
-use super::bundle::{BundleError, TargetLock, Writer, arm_folder, hold, lock_folder, scan};
+use super::bundle::{
+    BundleError, ChangedNote, TargetLock, Writer, arm_folder, hold, left_changed, lock_folder, scan,
+};
 use super::bundle::{write_drains, write_episodes, write_frames, write_wire};
 use super::clock::wall_ns;
 use super::env::env_json;
@@ -13,7 +15,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use wireproof_matrices::arm::{Arm, Place};
-use wireproof_matrices::journal::{Record, Stored};
+use wireproof_matrices::journal::{Record, Step, Stored};
 use wireproof_matrices::runner::Schedule;
 use wireproof_matrices::runner::io::{Ending, Outcome};
 
@@ -30,6 +32,9 @@ pub struct Evidence {
     base_url: String,
     schedule: Schedule,
     lock: Result<TargetLock, String>,
+    /// What other evidence folders are told of the device.
+    note: ChangedNote,
+    noted: bool,
     has_env: bool,
     /// Room for what is written last, so that a disk that fills up does not take the seal.
     held: Option<File>,
@@ -47,11 +52,27 @@ impl Evidence {
             Err(error @ BundleError::Locked { .. }) => Err(error.to_string()),
             Err(error) => return Err(error),
         };
+        Ok(Evidence::with(lock, writer, base_url, schedule))
+    }
+
+    /// Takes a bundle whose device is locked by this run.
+    pub fn under(lock: TargetLock, writer: Writer, base_url: &str, schedule: Schedule) -> Evidence {
+        Evidence::with(Ok(lock), writer, base_url, schedule)
+    }
+
+    fn with(
+        lock: Result<TargetLock, String>,
+        writer: Writer,
+        base_url: &str,
+        schedule: Schedule,
+    ) -> Evidence {
+        let dir = writer.dir().to_owned();
         let has_env = dir.join("env.json").exists();
         let arms = schedule.places().len() as u64;
         let held = hold(&dir, SEAL.saturating_add(SEAL_AN_ARM.saturating_mul(arms)));
         let (writer, base_url) = (Some(writer), base_url.to_owned());
-        Ok(Evidence { writer, dir, base_url, schedule, lock, has_env, held })
+        let (note, noted) = (ChangedNote::of(&lock_folder(), &base_url), false);
+        Evidence { writer, dir, base_url, schedule, lock, note, noted, has_env, held }
     }
 
     /// The bundle's folder.
@@ -64,8 +85,20 @@ impl Evidence {
         self.lock.as_ref().err().cloned()
     }
 
-    /// Another bundle beside this one whose factors were not put back, for the same device.
+    /// Another bundle whose factors were not put back, for the same device: one beside this, or that of the note.
     pub fn unrestored(&self) -> Option<String> {
+        self.unrestored_elsewhere().or_else(|| self.unrestored_beside())
+    }
+
+    /// The bundle of the note. A journal that cannot be trusted does not say that the device was put back.
+    fn unrestored_elsewhere(&self) -> Option<String> {
+        let own = fs::canonicalize(&self.dir).ok();
+        let other =
+            self.note.bundle().filter(|other| Some(other) != own.as_ref() && !restored_later(other))?;
+        left_changed(&other, &self.base_url).unwrap_or(true).then(|| other.display().to_string())
+    }
+
+    fn unrestored_beside(&self) -> Option<String> {
         let runs = scan(self.dir.parent()?).ok()?;
         let mut left =
             runs.left_changed(&self.base_url).filter(|run| run.dir != self.dir && !restored_later(&run.dir));
@@ -77,6 +110,10 @@ impl Evidence {
     /// # Errors
     /// The disk took no more, or the record is out of place.
     pub fn journal(&mut self, record: &Record) -> Result<(), BundleError> {
+        if matches!(record, Record::Intent { step: Step::Set, .. }) && !self.noted {
+            // Best effort: a note of another user cannot be written, and the journal beside says the same.
+            self.noted = self.note.write(&self.dir).is_ok();
+        }
         let has_env = self.has_env;
         let writer = self.writer()?;
         writer.record(wall_ns(), record)?;
@@ -173,6 +210,15 @@ impl Evidence {
     fn writer(&mut self) -> Result<&mut Writer, BundleError> {
         let dir = &self.dir;
         self.writer.as_mut().ok_or_else(|| sealed(dir))
+    }
+}
+
+impl Drop for Evidence {
+    /// The note goes with a run that put everything back, while the device is still locked.
+    fn drop(&mut self) {
+        if self.lock.is_ok() && left_changed(&self.dir, &self.base_url) == Ok(false) {
+            self.note.remove(&self.dir);
+        }
     }
 }
 

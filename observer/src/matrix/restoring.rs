@@ -1,6 +1,6 @@
 //! Putting a device back after a run that could not: the journal knows what its factors stood at.
 
-use super::bundle::{Bundle, BundleError, Seal, TargetLock, Writer, lock_folder};
+use super::bundle::{Bundle, BundleError, BundleLock, ChangedNote, Seal, TargetLock, Writer, lock_folder};
 use super::clock::wall_ns;
 use super::device::{Device, NoDevice};
 use std::fs;
@@ -48,6 +48,7 @@ pub enum NotRestored {
 /// # Errors
 /// [`NotRestored`]; asked again, it tries again.
 pub fn restore(dir: &Path) -> Result<Restored, NotRestored> {
+    let held = BundleLock::take(dir)?;
     let bundle = Bundle::open(dir)?;
     let left = if marker(dir).exists() { Vec::new() } else { bundle.unrestored() };
     if left.is_empty() {
@@ -67,7 +68,8 @@ pub fn restore(dir: &Path) -> Result<Restored, NotRestored> {
         restored.push((factor, level));
     }
     runtime.shutdown_background();
-    record(dir, bundle.seal(), &restored)?;
+    record(held, bundle.seal(), &restored)?;
+    ChangedNote::of(&lock_folder(), &plan.target.base_url).remove(dir);
     Ok(restored)
 }
 
@@ -83,12 +85,12 @@ fn marker(dir: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-fn record(dir: &Path, seal: Seal, restored: &Restored) -> Result<(), NotRestored> {
+fn record(bundle: BundleLock, seal: Seal, restored: &Restored) -> Result<(), NotRestored> {
     let factors: Vec<String> = restored.iter().map(|(factor, _)| factor.clone()).collect();
     if seal != Seal::Open {
-        return Ok(fs::write(marker(dir), factors.join("\n") + "\n")?);
+        return Ok(fs::write(marker(bundle.dir()), factors.join("\n") + "\n")?);
     }
-    let (mut writer, _) = Writer::reopen(dir)?;
+    let (mut writer, _) = Writer::reopen(bundle)?;
     for (factor, level) in restored {
         let what = format!("{factor}={level}");
         writer.record(wall_ns(), &Record::Result { step: Step::Restore, arm: None, ok: true, what })?;

@@ -1,6 +1,7 @@
 //! Putting a run together: a new bundle, or one that goes on; then conducting it, with the device put back whatever happens.
 
-use super::bundle::{BundleError, NewBundle, Writer, estimate};
+use super::argv;
+use super::bundle::{Bundle, BundleError, BundleLock, NewBundle, TargetLock, Writer, estimate, lock_folder};
 use super::clock::{BenchClock, wall_ns};
 use super::conductor::{Conductor, Parts, Seen};
 use super::device::{Device, NoDevice};
@@ -113,7 +114,8 @@ pub fn prepare(new: &New<'_>, evidence: &Path) -> Result<Ready, NoRun> {
     let start = start(&plan, &writer)?;
     let clock = BenchClock::start();
     let runner = Runner::new(start, clock.now());
-    ready(plan, writer, device, (runner, clock), caught).map(|ready| ready.with_tap(tap))
+    let evidence = Evidence::of(writer, &plan.target.base_url, schedule(&plan))?;
+    Ok(ready(plan, evidence, device, (runner, clock), caught).with_tap(tap))
 }
 
 /// Opens the tap once, so that a right that is missing is told before anything is sent.
@@ -122,22 +124,26 @@ fn may_tap(plan: &Plan, tap: Option<&str>) -> Result<(), NoRun> {
     Ok(())
 }
 
-/// Takes a cut run up again, if the same device answers.
+/// Takes a cut run up again, if the same device answers. The locks of bundle and device are held before anything is
+/// written.
 ///
 /// # Errors
 /// [`NoRun`]; nothing was changed then.
-pub fn take_up(dir: &Path, tap: Option<&str>) -> Result<Ready, NoRun> {
-    let plan = Arc::new(run_by(&super::bundle::Bundle::open(dir)?)?);
+pub fn take_up(bundle: BundleLock, tap: Option<&str>) -> Result<Ready, NoRun> {
+    let plan = Arc::new(run_by(&Bundle::open(bundle.dir())?)?);
+    let holder = bundle.dir().display().to_string();
+    let lock = TargetLock::take(&lock_folder(), &plan.target.base_url, &holder)?;
     may_tap(&plan, tap)?;
     let device = Device::of(Arc::clone(&plan))?;
     let caught = Caught::start()?;
     let status = ask(&device)?;
-    let (writer, entries) = Writer::resume(dir, status)?;
+    let (writer, entries) = Writer::resume_locked(bundle, status)?;
     let left = Left::of(&schedule(&plan), &entries).map_err(BundleError::from)?;
     let start = start(&plan, &writer)?;
     let clock = BenchClock::start();
     let runner = Runner::resume(start, left, clock.now());
-    ready(plan, writer, device, (runner, clock), caught).map(|ready| ready.with_tap(tap))
+    let evidence = Evidence::under(lock, writer, &plan.target.base_url, schedule(&plan));
+    Ok(ready(plan, evidence, device, (runner, clock), caught).with_tap(tap))
 }
 
 fn ask(device: &Device) -> Result<DeviceId, NoRun> {
@@ -155,15 +161,14 @@ fn start(plan: &Plan, writer: &Writer) -> Result<Start, NoRun> {
 
 fn ready(
     plan: Arc<Plan>,
-    writer: Writer,
+    evidence: Evidence,
     device: Device,
     (runner, clock): (Runner, BenchClock),
     caught: Caught,
-) -> Result<Ready, NoRun> {
-    let bundle = writer.dir().to_owned();
-    let evidence = Evidence::of(writer, &plan.target.base_url, schedule(&plan))?;
+) -> Ready {
+    let bundle = evidence.dir().to_owned();
     let signals = caught.came.clone();
-    Ok(Ready { parts: Parts { runner, plan, evidence, device, clock, signals, tap: None }, bundle, caught })
+    Ready { parts: Parts { runner, plan, evidence, device, clock, signals, tap: None }, bundle, caught }
 }
 
 impl Ready {
@@ -191,6 +196,7 @@ impl Ready {
         let Ready { parts, bundle, caught } = self;
         let conductor = Conductor::new(parts)?;
         let outcome = catch_unwind(AssertUnwindSafe(|| conductor.run(watch).0));
+        argv::settle();
         let ended = match outcome {
             Ok(exit) => Ended { exit: Some(exit), rescued: None, bundle },
             Err(_) => {

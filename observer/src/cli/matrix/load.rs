@@ -1,7 +1,7 @@
 //! Plans and locks as files: read with a limit, told apart, and refused with the exit code of what is wrong.
 
 use crate::cli::failure::{Failure, INTEGRITY};
-use std::fs::File;
+use crate::infile;
 use std::io::{self, Read};
 use std::path::Path;
 use wireproof_matrices::plan::{Lock, LockError, MOST_LOCK};
@@ -37,7 +37,7 @@ pub(super) fn text(path: &Path) -> Result<String, Failure> {
     let most = MOST_LOCK as u64 + 1;
     let read = match path.as_os_str() == "-" {
         true => io::stdin().lock().take(most).read_to_end(&mut octets),
-        false => File::open(path).and_then(|file| file.take(most).read_to_end(&mut octets)),
+        false => infile::open(path).and_then(|file| file.take(most).read_to_end(&mut octets)),
     };
     if let Err(error) = read {
         let what = format!("{name} cannot be read ({})", error.to_string().to_lowercase());

@@ -8,7 +8,7 @@ use super::judge::{Show, show};
 use super::load;
 use super::soak::{self, SoakArgs};
 use super::view::View;
-use crate::matrix::bundle::{Bundle, Seal, Writer};
+use crate::matrix::bundle::{Bundle, BundleLock, Seal, Writer};
 use crate::matrix::judging::{How, anonymized, judge_bundle};
 use crate::matrix::restoring::{self, NotRestored};
 use crate::matrix::running::{Ended, New, NoRun, Ready, prepare, take_up};
@@ -158,17 +158,19 @@ fn copy_masked(bundle: &Path) -> Result<(), Failure> {
 }
 
 pub(super) fn resume(args: &ResumeArgs) -> Result<u8, Failure> {
+    let lock = BundleLock::take(&args.bundle)?;
     if Bundle::open(&args.bundle)?.seal() == Seal::Cut {
-        return finish_seal(&args.bundle, &args.show);
+        return finish_seal(lock, &args.show);
     }
-    conduct(take_up(&args.bundle, args.tap.as_deref())?, &args.show, args.quiet)
+    conduct(take_up(lock, args.tap.as_deref())?, &args.show, args.quiet)
 }
 
 /// A run that was killed between its last record and its manifest lacks nothing but the manifest.
-fn finish_seal(bundle: &Path, shown: &Show) -> Result<u8, Failure> {
-    Writer::finish_seal(bundle)?;
+fn finish_seal(lock: BundleLock, shown: &Show) -> Result<u8, Failure> {
+    let bundle = lock.dir().to_owned();
+    Writer::finish_seal(lock)?;
     say("the run was complete and its seal was cut: the manifest is written");
-    let judged = judge_bundle(bundle, &How::default())?;
+    let judged = judge_bundle(&bundle, &How::default())?;
     show(&judged, shown)?;
     Ok(shown.code(judged.verdict.verdict.exit_code()))
 }
@@ -190,6 +192,8 @@ pub(super) fn restore(args: &RestoreArgs) -> Result<u8, Failure> {
 fn conduct(ready: Ready, shown: &Show, quiet: bool) -> Result<u8, Failure> {
     say(&format!("bundle: {}", ready.bundle().display()));
     ready.left_by(|bundle| {
+        // Whoever draws waits for this, and the process ends before it does: the line stays the last one.
+        let _drawing = std::io::stderr().lock();
         say(&format!("left at once by a third signal: wireproof matrix restore {}", bundle.display()));
         std::process::exit(INVALID.into());
     });
@@ -219,6 +223,9 @@ fn finish(ended: &Ended, shown: &Show) -> Result<u8, Failure> {
     show(&judged, shown)?;
     if judged.verdict.soak.as_ref().is_some_and(|soak| soak.ended.is_none()) && exit.code == Some(PARTIAL) {
         say(&format!("it goes on with: wireproof matrix resume {}", ended.bundle.display()));
+    }
+    if !exit.ending.restored {
+        say(&format!("NOT RESTORED, put it back with: wireproof matrix restore {}", ended.bundle.display()));
     }
     let code = judged.verdict.verdict.exit_code();
     Ok(exit.code.unwrap_or_else(|| shown.code(code)))

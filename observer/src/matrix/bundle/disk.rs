@@ -1,6 +1,7 @@
 //! Files that are whole or absent, and what lies in a folder. Everything is synced before it is named.
 
 use super::error::BundleError;
+use crate::infile;
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -146,10 +147,10 @@ fn hash(mut file: File) -> io::Result<Stored> {
     Ok(Stored { sha256: Digest::from_octets(sink.hash.finalize().into()), octets: sink.octets })
 }
 
-/// Reads a file of at most `longest` octets.
+/// Reads a regular file of at most `longest` octets.
 pub(super) fn read_bounded(path: &Path, longest: u64) -> io::Result<Vec<u8>> {
     let mut octets = Vec::new();
-    File::open(path)?.take(longest.saturating_add(1)).read_to_end(&mut octets)?;
+    infile::open_regular(path)?.take(longest.saturating_add(1)).read_to_end(&mut octets)?;
     if octets.len() as u64 > longest {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("over {longest} octets")));
     }

@@ -1,5 +1,6 @@
 //! What can go wrong with a bundle, and the exit code it ends in.
 
+use super::layout::JOURNAL;
 use std::io;
 use std::path::{Path, PathBuf};
 use wireproof_matrices::resume::ResumeError;
@@ -51,6 +52,12 @@ pub enum BundleError {
         /// Who, if the lock says so: ` (process 12, /x)`.
         by: String,
     },
+    /// Another process writes the bundle.
+    #[error("{}: its run is still going on in another process: wait for its end; nothing was changed", .0.display())]
+    Busy(PathBuf),
+    /// A file was given in the place of a bundle.
+    #[error("{} is a file, not a bundle: give the folder of a run", .0.display())]
+    IsAFile(PathBuf),
     /// The folder holds no bundle.
     #[error("{}: not an evidence bundle, it holds no {what}", path.display())]
     NotABundle {
@@ -106,6 +113,15 @@ impl BundleError {
     pub(super) fn io(path: &Path) -> impl FnOnce(io::Error) -> BundleError {
         let path = path.to_owned();
         move |source| BundleError::Io { path, source }
+    }
+
+    /// The journal of a bundle cannot be opened.
+    pub(super) fn no_journal(bundle: &Path, journal: &Path, error: io::Error) -> BundleError {
+        match error.kind() {
+            io::ErrorKind::NotFound => BundleError::NotABundle { path: bundle.to_owned(), what: JOURNAL },
+            io::ErrorKind::NotADirectory => BundleError::IsAFile(bundle.to_owned()),
+            _ => BundleError::io(journal)(error),
+        }
     }
 
     pub(crate) fn damaged(bundle: &Path, path: &str, what: impl Into<String>) -> BundleError {

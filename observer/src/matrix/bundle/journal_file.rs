@@ -78,10 +78,7 @@ impl JournalFile {
 /// Reads the octets of the journal of a bundle.
 pub(super) fn octets(bundle: &Path) -> Result<Vec<u8>, BundleError> {
     let path = bundle.join(JOURNAL);
-    read_bounded(&path, MAX_OCTETS as u64).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => BundleError::NotABundle { path: bundle.to_owned(), what: JOURNAL },
-        _ => BundleError::io(&path)(error),
-    })
+    read_bounded(&path, MAX_OCTETS as u64).map_err(|error| BundleError::no_journal(bundle, &path, error))
 }
 
 /// Best effort: a file system that cannot do it has no reserve.

@@ -1,8 +1,11 @@
-//! One run for each device at a time: a lock file that the kernel releases with the process, however it ends.
+//! One run for each device, and one writer for each bundle, at a time: locks that the kernel releases with the process,
+//! however it ends.
 //!
 //! Two names of one device are two locks; the device's own lease is what tells them apart.
 
 use super::error::BundleError;
+use super::layout::JOURNAL;
+use crate::infile;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -10,11 +13,49 @@ use wireproof_matrices::digest::Digest;
 
 /// Most that is read of who holds a lock, octets.
 const HOLDER: u64 = 300;
+/// Longest path that is read from a note, octets.
+const LONGEST_PATH: u64 = 4_096;
 
 /// A held lock; dropping it releases it. Its file stays, because removing it would race with the next holder.
 #[derive(Debug)]
 pub struct TargetLock {
     _file: File,
+}
+
+/// The right to write a bundle: a lock on its journal, which nobody has to hold who only reads. Dropping it releases it.
+#[derive(Debug)]
+pub struct BundleLock {
+    _file: File,
+    dir: PathBuf,
+}
+
+impl BundleLock {
+    /// Takes the lock of a bundle; nothing in it is changed.
+    ///
+    /// # Errors
+    /// [`BundleError::Busy`] when another process writes it, [`BundleError::NotABundle`], or what the file system says.
+    pub fn take(dir: &Path) -> Result<BundleLock, BundleError> {
+        let path = dir.join(JOURNAL);
+        let file = journal(&path).map_err(|error| BundleError::no_journal(dir, &path, error))?;
+        match file.try_lock() {
+            Ok(()) => Ok(BundleLock { _file: file, dir: dir.to_owned() }),
+            Err(TryLockError::WouldBlock) => Err(BundleError::Busy(dir.to_owned())),
+            Err(TryLockError::Error(error)) => Err(BundleError::io(&path)(error)),
+        }
+    }
+
+    /// The bundle.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+}
+
+/// Opens a journal: for writing where that may be, because some file systems give no other file such a lock.
+fn journal(path: &Path) -> io::Result<File> {
+    let whole = infile::open_regular(path)?;
+    let mut options = OpenOptions::new();
+    options.read(true).append(true);
+    Ok(options.open(path).unwrap_or(whole))
 }
 
 /// The folder of locks of this bench, the same for all its users and evidence folders.
@@ -28,7 +69,7 @@ impl TargetLock {
     /// # Errors
     /// [`BundleError::Locked`] when another process holds it, or what the file system says.
     pub fn take(folder: &Path, base_url: &str, holder: &str) -> Result<TargetLock, BundleError> {
-        let path = folder.join(format!("wireproof-{}.lock", Digest::of(same(base_url).as_bytes()).short()));
+        let path = folder.join(format!("{}.lock", name(base_url)));
         let mut file = open(&path).map_err(BundleError::io(&path))?;
         match file.try_lock() {
             Ok(()) => {}
@@ -43,19 +84,73 @@ impl TargetLock {
     }
 }
 
+/// The files of a device begin with this.
+fn name(base_url: &str) -> String {
+    format!("wireproof-{}", Digest::of(same(base_url).as_bytes()).short())
+}
+
+/// A note beside the lock of a device: which bundle knows what its factors stood at. It stands there while a run has
+/// its hands on the device, and stays when the device was not put back. The journal of that bundle decides, not the note.
+#[derive(Clone, Debug)]
+pub struct ChangedNote(PathBuf);
+
+impl ChangedNote {
+    /// The note of a device, by its `base_url`, whether it is there or not.
+    pub fn of(folder: &Path, base_url: &str) -> ChangedNote {
+        ChangedNote(folder.join(format!("{}.changed", name(base_url))))
+    }
+
+    /// Names a bundle.
+    ///
+    /// # Errors
+    /// What the file system says.
+    pub fn write(&self, bundle: &Path) -> io::Result<()> {
+        let whole = std::fs::canonicalize(bundle)?;
+        let mut file = open_as(&self.0, OpenOptions::new().write(true).create(true))?;
+        file.set_len(0)?;
+        file.write_all(whole.as_os_str().as_encoded_bytes())?;
+        file.sync_all()
+    }
+
+    /// The bundle that it names; `None` without a note.
+    pub fn bundle(&self) -> Option<PathBuf> {
+        let mut octets = Vec::new();
+        let file = open_as(&self.0, OpenOptions::new().read(true)).ok()?;
+        if !file.metadata().ok()?.is_file() {
+            return None;
+        }
+        file.take(LONGEST_PATH).read_to_end(&mut octets).ok()?;
+        let path = PathBuf::from(String::from_utf8(octets).ok()?);
+        path.is_absolute().then_some(path)
+    }
+
+    /// Takes the note away if it names this bundle.
+    pub fn remove(&self, bundle: &Path) {
+        if std::fs::canonicalize(bundle).ok().is_some_and(|whole| self.bundle() == Some(whole)) {
+            // One that stays names a bundle whose journal says that all is well.
+            let _ = std::fs::remove_file(&self.0);
+        }
+    }
+}
+
 /// Opens a lock file that nobody can have turned into a way to another file.
 fn open(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true);
+    match open_as(path, options.clone().append(true).create(true)) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => open_as(path, &mut options),
+        other => other,
+    }
+}
+
+/// Opens a file of a folder that others write in: no link is followed, and no pipe waited for.
+fn open_as(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt;
         options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
     }
-    match options.clone().append(true).create(true).open(path) {
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => options.open(path),
-        other => other,
-    }
+    options.open(path)
 }
 
 fn held_by(file: &mut File) -> String {
@@ -66,7 +161,7 @@ fn held_by(file: &mut File) -> String {
 }
 
 /// The same address written in other ways: case of the host, a slash at the end, the port of the scheme.
-fn same(base_url: &str) -> String {
+pub(super) fn same(base_url: &str) -> String {
     let trimmed = base_url.trim().trim_end_matches('/');
     let (scheme, rest) = trimmed.split_once("://").unwrap_or(("http", trimmed));
     let (host, path) = rest.split_once('/').map_or((rest, ""), |(host, path)| (host, path));

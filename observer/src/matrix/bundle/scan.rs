@@ -5,6 +5,7 @@
 use super::error::BundleError;
 use super::journal_file;
 use super::layout::JOURNAL;
+use super::lock::same;
 use super::read::claimed;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,6 +31,12 @@ pub struct Run {
     pub sealed: bool,
     /// Factors that may not be as they were before it.
     pub unrestored: Vec<Unrestored>,
+}
+
+impl Run {
+    fn left_changed(&self, base_url: &str) -> bool {
+        !self.unrestored.is_empty() && same(&self.base_url) == same(base_url)
+    }
 }
 
 /// All runs in an evidence folder.
@@ -60,8 +67,7 @@ impl Runs {
 
     /// Runs that left a device changed, by its `base_url`.
     pub fn left_changed<'a>(&'a self, base_url: &'a str) -> impl Iterator<Item = &'a Run> + 'a {
-        let same = |url: &str| url.trim_end_matches('/').eq_ignore_ascii_case(base_url.trim_end_matches('/'));
-        self.runs.iter().filter(move |run| !run.unrestored.is_empty() && same(&run.base_url))
+        self.runs.iter().filter(move |run| run.left_changed(base_url))
     }
 }
 
@@ -89,6 +95,18 @@ pub fn scan(evidence: &Path) -> Result<Runs, BundleError> {
     runs.runs.sort_by(|a, b| (a.at_ns, &a.dir).cmp(&(b.at_ns, &b.dir)));
     runs.unreadable.sort();
     Ok(runs)
+}
+
+/// Whether a run left a device changed, by the journal of its bundle; a bundle that is not there says nothing of it.
+///
+/// # Errors
+/// Why its journal cannot be trusted.
+pub fn left_changed(bundle: &Path, base_url: &str) -> Result<bool, String> {
+    match fs::symlink_metadata(bundle.join(JOURNAL)) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
+        _ => {}
+    }
+    Ok(run(bundle)?.is_some_and(|run| run.left_changed(base_url)))
 }
 
 /// `None` for a bundle that ended before its first record.

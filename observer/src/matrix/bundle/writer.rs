@@ -4,6 +4,7 @@ use super::disk;
 use super::error::{BundleError, Damage};
 use super::journal_file::JournalFile;
 use super::layout::{CANONICAL, JOURNAL, ORDER, PLAN, arm_folder, bundle_name};
+use super::lock::BundleLock;
 use super::read::{Bundle, Seal};
 use super::space::check_space;
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,6 +43,8 @@ pub struct NewBundle<'a> {
 /// An open bundle. Dropping it leaves the bundle as a cut run does: it can be resumed, and read as PARTIAL.
 #[derive(Debug)]
 pub struct Writer {
+    /// Nobody else writes it as long as this lives.
+    _lock: BundleLock,
     dir: PathBuf,
     plan: Digest,
     journal: JournalFile,
@@ -79,21 +82,31 @@ impl Writer {
             waiting.insert(path.to_owned(), stored);
         }
         let journal = JournalFile::create(&dir, plan)?;
+        let lock = BundleLock::take(&dir)?;
         let first = Some(plan_record(new, plan));
         let (recorded, computed) = (BTreeMap::new(), BTreeSet::new());
-        Ok(Writer { dir, plan, journal, first, recorded, waiting, computed })
+        Ok(Writer { _lock: lock, dir, plan, journal, first, recorded, waiting, computed })
     }
 
     /// Goes on with a cut run after every check of [`Bundle::open`]; a torn last line is cut off. The record
     /// [`Writer::first`] says so.
     ///
     /// # Errors
-    /// [`BundleError::Damaged`], [`BundleError::Resume`] for a sealed bundle or another device, or the file system's.
+    /// [`BundleError::Busy`] when it is written by another process, [`BundleError::Damaged`], [`BundleError::Resume`] for a
+    /// sealed bundle or another device, or the file system's.
     pub fn resume(dir: &Path, device: DeviceId) -> Result<(Writer, Vec<Entry>), BundleError> {
-        let bundle = Bundle::open(dir)?;
+        Writer::resume_locked(BundleLock::take(dir)?, device)
+    }
+
+    /// The same for a bundle whose lock was taken before.
+    ///
+    /// # Errors
+    /// As [`Writer::resume`].
+    pub fn resume_locked(lock: BundleLock, device: DeviceId) -> Result<(Writer, Vec<Entry>), BundleError> {
+        let bundle = Bundle::open(lock.dir())?;
         may_resume(bundle.journal(), &device)?;
         let dropped_octets = bundle.torn_octets();
-        let (mut writer, entries) = Writer::reopened(bundle)?;
+        let (mut writer, entries) = Writer::reopened(bundle, lock)?;
         writer.first = Some(Record::Resumed { dropped_octets, device });
         Ok((writer, entries))
     }
@@ -102,15 +115,15 @@ impl Writer {
     ///
     /// # Errors
     /// As [`Writer::resume`], without a look at the device.
-    pub fn reopen(dir: &Path) -> Result<(Writer, Vec<Entry>), BundleError> {
-        let bundle = Bundle::open(dir)?;
+    pub fn reopen(lock: BundleLock) -> Result<(Writer, Vec<Entry>), BundleError> {
+        let bundle = Bundle::open(lock.dir())?;
         if bundle.seal() != Seal::Open {
             return Err(wireproof_matrices::resume::ResumeError::Sealed.into());
         }
-        Writer::reopened(bundle)
+        Writer::reopened(bundle, lock)
     }
 
-    fn reopened(bundle: Bundle) -> Result<(Writer, Vec<Entry>), BundleError> {
+    fn reopened(bundle: Bundle, lock: BundleLock) -> Result<(Writer, Vec<Entry>), BundleError> {
         let dir = bundle.dir().to_owned();
         bundle.unnamed().try_for_each(|path| disk::name_part(&dir, path))?;
         let journal = JournalFile::open(&dir, bundle.read_journal())?;
@@ -119,7 +132,7 @@ impl Writer {
         let computed = |path: &&String| !path.starts_with("arms/") && !EVIDENCE.contains(&path.as_str());
         let computed = recorded.keys().filter(computed).cloned().collect();
         let (first, waiting) = (None, BTreeMap::new());
-        Ok((Writer { dir, plan, journal, first, recorded, waiting, computed }, entries))
+        Ok((Writer { _lock: lock, dir, plan, journal, first, recorded, waiting, computed }, entries))
     }
 
     /// The folder.
@@ -345,7 +358,8 @@ impl Writer {
     ///
     /// # Errors
     /// [`BundleError::Refused`] where that is not the case; as [`Bundle::open`].
-    pub fn finish_seal(dir: &Path) -> Result<Digest, BundleError> {
+    pub fn finish_seal(lock: BundleLock) -> Result<Digest, BundleError> {
+        let dir = lock.dir();
         if Bundle::open(dir)?.seal() != Seal::Cut {
             let why = "the seal was not cut".to_owned();
             return Err(BundleError::Refused { path: MANIFEST.to_owned(), why });
