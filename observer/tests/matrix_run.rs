@@ -50,7 +50,7 @@ fn a_clean_drain_matrix_ends_as_its_power_allows_and_its_bundle_verifies() {
         }
         assert!(m["frames"].as_array().unwrap().len() > 30 && m["ring"] == true, "{kept}");
         // The device answers with the copy it made for the download within the window for a second.
-        let last = m["frames"].as_array().unwrap().last().unwrap()["span"]["end_ns"].as_i64().unwrap();
+        let last = m["frames"].as_array().unwrap().last().unwrap()["end_ns"].as_i64().unwrap();
         let end = m["device_window"]["end_ns"].as_i64().unwrap();
         assert!(m["stale"] == false && last > end - 500_000_000, "{last} {end}");
         let real = arm["treatment"] != "idle";
@@ -184,7 +184,7 @@ fn an_observer_that_stands_still_during_raw_drains_is_invalid_and_never_a_fail()
 #[test]
 fn a_treatment_that_changes_the_picture_fails_by_equality_of_payloads() {
     let bench = Bench::new(&["--fault", "payload:while=drain"]);
-    let plan = bench.plan("2s", 2, "on");
+    let plan = bench.plan("4s", 2, "on");
     let gate = "\n[[gate]]\nid = \"payload\"\nclass = \"gate\"\nmetric = \"wire.payload\"\nkind = \"zero\"\nmin_trials = 100\n";
     let text = fs::read_to_string(&plan).unwrap() + gate;
     fs::write(&plan, text).unwrap();
