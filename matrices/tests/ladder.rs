@@ -99,6 +99,18 @@ fn an_event_of_a_zero_gate_ends_the_ladder_with_the_step_before_as_the_envelope(
     assert_eq!(said, "outputs up to 4 holds (error 5 % over all steps); at 5 lost failed");
 }
 
+/// A device that has more to do than time for it sends fewer frames: that is the limit, and nobody's mistake.
+#[test]
+fn a_step_whose_frame_rate_breaks_down_is_judged_by_the_gates() {
+    let plan = plan();
+    let mut bench = bench(&plan, 5);
+    bench.plant(9 * 8 + 1..=10 * 8, Fault::RateOff(-400_000));
+    let (run, envelope) = climb(&plan, bench);
+    assert_eq!((run.outcome(), run.repeats()), (Outcome::Complete, vec![]), "{}", run.why());
+    assert_eq!((envelope.largest, envelope.steps.len()), (Some(9), 10));
+    assert!(run.noted(9 * 8 + 1, "rate_off"));
+}
+
 #[test]
 fn every_step_says_its_bounds_and_how_long_the_ring_kept_its_records() {
     let plan = plan();

@@ -152,6 +152,11 @@ impl Runner {
             _ => {}
         }
         if self.now >= deadline {
+            // What a step of a ladder cannot keep up is its limit: the gates judge it.
+            if let (Some(_), Some(Some(off @ Unsettled::Rate(Some(_))))) = (&self.plan.ladder, state) {
+                self.noted("rate_off", &off.text());
+                return Move::Next;
+            }
             let text = state.flatten().map_or_else(|| "no reports".to_owned(), Unsettled::text);
             return self.end_arm("not_settled", &text);
         }
