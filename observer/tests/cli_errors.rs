@@ -72,7 +72,7 @@ const ROWS: &[(&[&str], i32, &str)] = &[
     (&["bench", "--packing", "artnet=5", "--encoders", "ddp"], 2, "--encoders leaves artnet out"),
     (&["bench", "--backend", "both"], 2, "[possible values: contiguous, gather, all]"),
     (&["bench", "--blocks", "5"], 2, "5 is not in 6..=100000"),
-    (&["bench", "--format", "jsonl"], 2, "[possible values: table, json, csv, markdown]"),
+    (&["bench", "--format", "jsonl"], 2, "[possible values: table, json, csv, markdown, html]"),
     (&["bench", "--recorder", "--encoders", "sacn"], 2, "cannot be used with"),
     (&["bench", "--recorder", "--backend", "all"], 2, "cannot be used with"),
     (&["bench", "--recorder", "--blocks", "5"], 2, "5 is not in 6..=100000"),
