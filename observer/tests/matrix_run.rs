@@ -196,7 +196,7 @@ fn a_treatment_that_changes_the_picture_fails_by_equality_of_payloads() {
 
 #[test]
 fn datagrams_that_the_device_keeps_back_beside_downloads_fail_the_run_and_are_the_senders() {
-    let bench = Bench::new(&["--fault", "unsent:while=drain,rate=0.5"]);
+    let bench = Bench::new(&["--raw-time", "100ms", "--fault", "unsent:while=drain"]);
     bench.plan("2s", 2, "on");
     let (code, out, said) = bench.outcome(&["run", "plan.toml"]);
     let verdict = verdict(&bench.bundle());
