@@ -37,8 +37,8 @@ kind = "non-inferiority"
 margin = "0.50ms"
 min_frames = 10
 "#;
-/// Downloads that take as long as the field's, of a service that other work on this host does not keep waiting.
-const FIELD: [&str; 3] = ["--http-normal-priority", "--raw-time", "150ms"];
+/// Downloads that take as long as the field's.
+const FIELD: [&str; 2] = ["--raw-time", "150ms"];
 
 /// Downloads of the field's length at instants that no rhythm imitates.
 const JITTERED: &str = "offsets = [\"200ms\", \"1300ms\"]\njitter = \"600ms\"\ntimeout = \"2s\"\n";
@@ -168,7 +168,7 @@ fn gates_hash(bench: &Bench) -> String {
 /// the frame.
 #[test]
 fn a_conversion_on_the_only_core_of_the_device_fails_the_gates_that_a_plain_download_is_held_to() {
-    let bench = Bench::with(RECORDS, Running::on_one_core, &["--http-normal-priority", "--load", "8"]);
+    let bench = Bench::with(RECORDS, Running::on_one_core, &["--load", "8"]);
     let plain = Plan::raw();
     plain.write(&bench);
     let frozen = gates_hash(&bench);
@@ -178,7 +178,9 @@ fn a_conversion_on_the_only_core_of_the_device_fails_the_gates_that_a_plain_down
     let (code, verdict, said) = plan.run(&bench);
     assert_eq!(gates_hash(&bench), frozen, "the gates are those of the plain download");
     assert_eq!((code, verdict["verdict"].as_str()), (1, Some("fail")), "{said}");
-    assert_eq!((of_gate(&verdict, "p95"), counted(&verdict, "lost")), ("fail", 0), "{said}");
+    // Which of the two gates of times fails depends on what else this host does; neither holds.
+    assert_eq!((of_gate(&verdict, "lost"), counted(&verdict, "lost")), ("pass", 0), "{said}");
+    assert!(["p95", "in-drain"].iter().all(|gate| of_gate(&verdict, gate) != "pass"), "{said}");
 }
 
 #[test]
@@ -192,7 +194,7 @@ fn two_ms_more_beside_downloads_fail_by_the_frames_beside_downloads() {
 
 #[test]
 fn more_than_the_margin_in_every_frame_never_passes() {
-    let bench = Bench::new(&["--http-normal-priority", "--fault", "disturb:us=600,while=preview"]);
+    let bench = Bench::new(&["--fault", "disturb:us=600,while=preview"]);
     let plan = Plan { factor: PREVIEW, drain: "", gates: [LOST, P95].concat(), ..Plan::raw() };
     let (code, verdict, said) = plan.run(&bench);
     assert!(matches!(code, 1 | 3), "{said}");
@@ -201,7 +203,7 @@ fn more_than_the_margin_in_every_frame_never_passes() {
 
 #[test]
 fn datagrams_that_are_kept_back_beside_downloads_are_the_senders_and_correlated() {
-    let more = ["--http-normal-priority", "--raw-time", "50ms", "--fault", "unsent:while=drain"];
+    let more = ["--raw-time", "50ms", "--fault", "unsent:while=drain"];
     let bench = Bench::new(&more);
     let (code, verdict, said) = Plan::losses(SPARSE, "15s").run(&bench);
     assert_eq!((code, of_gate(&verdict, "lost")), (1, "fail"), "{said}");
@@ -212,7 +214,7 @@ fn datagrams_that_are_kept_back_beside_downloads_are_the_senders_and_correlated(
 
 #[test]
 fn datagrams_that_are_kept_back_at_any_time_fail_and_are_not_correlated() {
-    let more = ["--http-normal-priority", "--raw-time", "50ms", "--fault", "unsent:rate=0.02"];
+    let more = ["--raw-time", "50ms", "--fault", "unsent:rate=0.02"];
     let bench = Bench::new(&more);
     let (code, verdict, said) = Plan::losses(SPARSE, "15s").run(&bench);
     assert_eq!((code, of_gate(&verdict, "lost")), (1, "fail"), "{said}");
@@ -225,7 +227,7 @@ fn datagrams_that_are_kept_back_at_any_time_fail_and_are_not_correlated() {
 #[test]
 fn an_output_that_goes_silent_until_after_the_end_of_a_window_never_passes() {
     let silent = "burst:while=preview,output=pole-b,datagram=0,count=4";
-    let bench = Bench::new(&["--http-normal-priority", "--fault", silent]);
+    let bench = Bench::new(&["--fault", silent]);
     Plan::losses(ONE, "5s").write(&bench);
     let mut matrix = bench.matrix(&["run", "plan.toml"]);
     assert!(matrix.until(|line| line.contains("arm 2 of ") && line.contains(" measure ")), "{}", matrix.said);
@@ -247,7 +249,7 @@ const ONE: &str = "offsets = [\"300ms\"]\njitter = \"200ms\"\ntimeout = \"2s\"\n
 
 #[test]
 fn an_arm_in_which_the_device_reboots_is_repeated() {
-    let bench = Bench::new(&["--http-normal-priority"]);
+    let bench = Bench::new(&[]);
     Plan::losses(ONE, "5s").write(&bench);
     let mut matrix = bench.matrix(&["run", "plan.toml"]);
     assert!(matrix.until(|line| line.contains("arm 2 of ") && line.contains(" measure ")), "{}", matrix.said);
@@ -261,7 +263,7 @@ fn an_arm_in_which_the_device_reboots_is_repeated() {
 
 #[test]
 fn downloads_that_break_off_spoil_their_arms_and_the_run_and_never_fail_the_device() {
-    let bench = Bench::new(&["--http-normal-priority", "--fault", "truncated-download"]);
+    let bench = Bench::new(&["--fault", "truncated-download"]);
     let (code, verdict, said) = Plan::losses(ONE, "3s").run(&bench);
     assert_eq!((code, verdict["verdict"].as_str()), (4, Some("invalid")), "{said}");
     let spoiled = invalid(&verdict);
@@ -270,7 +272,7 @@ fn downloads_that_break_off_spoil_their_arms_and_the_run_and_never_fail_the_devi
 
 #[test]
 fn an_endpoint_that_takes_its_time_spoils_the_arms_whose_downloads_do_not_end_in_them() {
-    let bench = Bench::new(&["--http-normal-priority", "--fault", "slow-endpoint"]);
+    let bench = Bench::new(&["--fault", "slow-endpoint"]);
     let (code, verdict, said) = Plan::losses(ONE, "3s").run(&bench);
     assert_eq!(verdict["gates"][0]["verdict"].as_str().filter(|word| *word == "fail"), None, "{said}");
     let spoiled = invalid(&verdict);
@@ -280,7 +282,7 @@ fn an_endpoint_that_takes_its_time_spoils_the_arms_whose_downloads_do_not_end_in
 
 #[test]
 fn a_ring_that_holds_less_than_a_window_is_said_before_anything_is_set() {
-    let bench = Bench::with(8_192, Running::until, &["--http-normal-priority"]);
+    let bench = Bench::with(8_192, Running::until, &[]);
     let plan = Plan { octets: 4_096 + 48 * 8_192, ..Plan::losses(ONE, "4s") };
     let (code, verdict, said) = plan.run(&bench);
     assert_eq!((code, verdict["blocks_complete"].as_u64()), (6, Some(0)), "{said}");
@@ -291,7 +293,7 @@ fn a_ring_that_holds_less_than_a_window_is_said_before_anything_is_set() {
 #[test]
 fn an_arm_whose_ring_was_overwritten_before_it_was_collected_is_repeated() {
     let records = 16_384;
-    let bench = Bench::with(records, Running::until, &["--http-normal-priority"]);
+    let bench = Bench::with(records, Running::until, &[]);
     Plan { octets: 4_096 + 48 * records, ..Plan::losses(ONE, "2s") }.write(&bench);
     let mut matrix = bench.matrix(&["run", "plan.toml"]);
     assert!(matrix.until(|line| line.contains("arm 1 of ") && line.contains(" measure ")), "{}", matrix.said);

@@ -27,6 +27,7 @@ pub mod render;
 pub mod ring_summary;
 mod schemas;
 mod sheet;
+pub mod soak;
 pub mod summary;
 mod table;
 pub mod tape;

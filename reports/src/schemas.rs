@@ -64,3 +64,6 @@ pub const COMPARE_SCHEMA: &str = include_str!("../schemas/compare.schema.json");
 
 /// The JSON Schema of [`crate::compare_runs::Runs`] as JSON (`wireproof.compare-runs/1`, draft 2020-12).
 pub const COMPARE_RUNS_SCHEMA: &str = include_str!("../schemas/compare-runs.schema.json");
+
+/// The JSON Schema of [`SoakReport`](crate::soak::SoakReport) as JSON (`wireproof.soak/1`, draft 2020-12).
+pub const SOAK_SCHEMA: &str = include_str!("../schemas/soak.schema.json");

@@ -225,6 +225,8 @@ pub(super) struct ObserveArgs {
           value_parser = clap::value_parser!(u8).range(1..=99))]
     pub(super) realtime: Option<u8>,
     #[command(flatten)]
+    pub(super) soak: SoakArgs,
+    #[command(flatten)]
     pub(super) serve: ServeArgs,
     /// Say nothing while the run goes on
     #[arg(short, long)]
@@ -234,6 +236,24 @@ pub(super) struct ObserveArgs {
     pub(super) tui: bool,
     #[command(flatten)]
     pub(super) report: ReportArgs,
+}
+
+/// A run that goes on until it has shown that failures are rare.
+#[derive(Debug, Args)]
+pub(super) struct SoakArgs {
+    /// Observe windows until failures were shown to be rarer than this share of frames, such as 1e-5, with 95 %; the first
+    /// failure ends it
+    #[arg(long, value_name = "RATE")]
+    pub(super) until_bound: Option<String>,
+    /// Length of a window: what it found is safe on the disk when it ends
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = super::quantity::time, requires = "until_bound")]
+    pub(super) window: Duration,
+    /// Folder of the soak; the same command goes on with what is there
+    #[arg(long, value_name = "DIR", default_value = "wireproof-soak", requires = "until_bound")]
+    pub(super) soak: PathBuf,
+    /// Most that kept windows may take together
+    #[arg(long, value_name = "BYTES", default_value = "2GiB", value_parser = super::quantity::bytes, requires = "until_bound")]
+    pub(super) soak_disk: u64,
 }
 
 /// The run, shown to others while it goes on.

@@ -33,6 +33,7 @@ mod selftest;
 mod send;
 mod serve;
 mod slice;
+mod soak;
 mod stall;
 mod thresholds;
 mod transmit;

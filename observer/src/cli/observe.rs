@@ -6,7 +6,7 @@ use super::failure::Failure;
 use super::live_view::View;
 use super::transmit::interrupts;
 use super::tui::{self, Plan, Tui};
-use super::{config, output, report, rings, say, serve, stall};
+use super::{config, output, report, rings, say, serve, soak, stall};
 use crate::live::conduct::{Observed, Run, RunError, conduct};
 use crate::live::drain::{DrainPlan, DrainSpan, DrainStatus, DrainUrl, RingCheck};
 use crate::live::multicast::Joins;
@@ -50,8 +50,11 @@ pub(super) fn run(args: &ObserveArgs) -> Result<u8, Failure> {
             say(&text);
         }
     }
+    if args.soak.until_bound.is_some() {
+        return soak::run(args, &settings, &options);
+    }
     let interrupted = interrupts()?;
-    let (sources, _quiet) = open(args)?;
+    let (sources, _quiet) = open(args, args.quiet)?;
     let infos: Vec<SourceInfo> = sources.iter().map(|source| source.info().clone()).collect();
     let (web, glances) = serve::start(&args.serve, (args.report.anonymize, args.quiet), &infos)?;
     let is_terminal = io::stderr().is_terminal();
@@ -288,11 +291,12 @@ fn drain(args: &ObserveArgs) -> Result<Option<DrainPlan>, Failure> {
     Ok(Some(DrainPlan { run: args.duration, ..plan }))
 }
 
-type Sources = (Vec<Box<dyn LiveSource>>, Option<Quiet>);
+pub(super) type Sources = (Vec<Box<dyn LiveSource>>, Option<Quiet>);
 
-fn open(args: &ObserveArgs) -> Result<Sources, Failure> {
+/// Opens the sources; what there is to say about them is said unless `quiet`.
+pub(super) fn open(args: &ObserveArgs, quiet: bool) -> Result<Sources, Failure> {
     if args.interface.is_empty() {
-        return sockets(args);
+        return sockets(args, quiet);
     }
     let ports = if args.ports.is_empty() { protocol_ports() } else { args.ports.clone() };
     let filter = if ports.contains(&0) { TapFilter::Everything } else { TapFilter::Ports(ports.clone()) };
@@ -305,11 +309,11 @@ fn open(args: &ObserveArgs) -> Result<Sources, Failure> {
         };
         sources.push(tap(args, options)?);
     }
-    let quiet = Quiet::hold(&ports);
-    if !args.quiet {
-        quiet.notes().iter().for_each(|note| say(note));
+    let held = Quiet::hold(&ports);
+    if !quiet {
+        held.notes().iter().for_each(|note| say(note));
     }
-    Ok((sources, Some(quiet)))
+    Ok((sources, Some(held)))
 }
 
 #[cfg(not(feature = "libpcap"))]
@@ -327,7 +331,7 @@ fn tap(args: &ObserveArgs, options: TapOptions) -> Result<Box<dyn LiveSource>, F
     Ok(Box::new(PcapSource::open(&options).map_err(|e| Failure::io_line(&e))?))
 }
 
-fn sockets(args: &ObserveArgs) -> Result<Sources, Failure> {
+fn sockets(args: &ObserveArgs, quiet: bool) -> Result<Sources, Failure> {
     let universes = args.join.as_ref().map_or_else(Vec::new, |u| u.0.clone());
     let buffer_bytes = args.rcvbuf.map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
     let options = UdpOptions {
@@ -337,7 +341,7 @@ fn sockets(args: &ObserveArgs) -> Result<Sources, Failure> {
         joins: Joins { universes, interface: args.join_on.clone(), ..Joins::default() },
     };
     let source = UdpSource::open(&options).map_err(|e| Failure::io_line(&e))?;
-    if let Some(budget) = source.join_budget().filter(|_| !args.quiet) {
+    if let Some(budget) = source.join_budget().filter(|_| !quiet) {
         say(&budget.to_string());
     }
     Ok((vec![Box::new(source)], None))

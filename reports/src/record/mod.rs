@@ -8,6 +8,7 @@ use crate::bench::Bench;
 use crate::bench_recorder::RecorderBench;
 use crate::compare_runs::Runs;
 use crate::matrix::{InconclusiveIs, Report};
+use crate::soak::SoakReport;
 use crate::text::{clean, is_unsafe};
 use crate::{Baseline, Comparison, Format, RenderError, Style, Summary, render};
 use node::Node;
@@ -56,6 +57,8 @@ pub enum Record {
     Comparison(Box<Comparison>),
     /// Of `compare` of two runs.
     Runs(Box<Runs>),
+    /// Of `observe --until-bound`.
+    Soak(Box<SoakReport>),
     /// Every other.
     Plain(Plain),
 }
@@ -121,6 +124,7 @@ impl Record {
             crate::baseline::SCHEMA => of(octets, schema).map(Record::Baseline),
             crate::compare::SCHEMA => of(octets, schema).map(Record::Comparison),
             crate::compare_runs::SCHEMA => of(octets, schema).map(Record::Runs),
+            crate::soak::SCHEMA => of(octets, schema).map(Record::Soak),
             known if PLAIN.contains(&known) => {
                 let node = of(octets, schema.clone())?;
                 Ok(Record::Plain(Plain { schema, node: *node }))
@@ -139,6 +143,7 @@ impl Record {
             Record::Baseline(_) => crate::baseline::SCHEMA,
             Record::Comparison(_) => crate::compare::SCHEMA,
             Record::Runs(_) => crate::compare_runs::SCHEMA,
+            Record::Soak(_) => crate::soak::SCHEMA,
             Record::Plain(plain) => &plain.schema,
         }
     }
@@ -165,6 +170,7 @@ impl Record {
             Record::Baseline(record) => serde_json::to_value(record),
             Record::Comparison(record) => serde_json::to_value(record),
             Record::Runs(record) => serde_json::to_value(record),
+            Record::Soak(record) => serde_json::to_value(record),
             // Every text of it goes through the escapes of a sheet.
             Record::Plain(_) => return Ok(None),
         };
@@ -187,6 +193,7 @@ impl Record {
             Record::Baseline(baseline) => baseline.render(format, style, out),
             Record::Comparison(comparison) => comparison.render(format, style, out),
             Record::Runs(runs) => runs.render(format, style, out),
+            Record::Soak(soak) => soak.render(format, style, out),
             Record::Plain(record) => plain::render(&record.schema, &record.node, format, style, out),
         }
     }
