@@ -253,7 +253,7 @@ impl Demo<'_> {
             INVALID
         } else if cut_short {
             PARTIAL
-        } else if self.is_good(summary, comparison) {
+        } else if self.amiss(summary, comparison).is_empty() {
             0
         } else {
             failure::FAIL

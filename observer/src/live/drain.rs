@@ -63,6 +63,9 @@ impl DrainPlan {
     }
 }
 
+/// What is said of a download that the end of the run broke off.
+pub const BROKEN_OFF: &str = "broken off: the run ended";
+
 /// How a download ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DrainStatus {

@@ -5,11 +5,12 @@ use super::plan::meaning;
 use super::{Demo, write};
 use crate::cli::failure::Failure;
 use crate::cli::output;
+use crate::live::drain::BROKEN_OFF;
 use serde::Deserialize;
 use std::fs;
 use wireproof_protocols::verify::Owners;
 use wireproof_reports::page::{self, Section};
-use wireproof_reports::{DrainedRing, Format, Style, Summary, render};
+use wireproof_reports::{Drain, DrainedRing, Format, Style, Summary, render};
 
 /// The device's own account, as far as the demo holds it against the wire.
 #[derive(Deserialize)]
@@ -24,16 +25,26 @@ struct DeviceOutput {
 }
 
 impl Demo<'_> {
-    /// All planted faults found, nothing else, nothing lost by the observer, every ring verified, every datagram that
-    /// left the device seen.
-    pub(super) fn is_good(&self, summary: &Summary, comparison: &Comparison) -> bool {
-        let all = comparison.found() == self.faults.len() && comparison.rows.len() == self.faults.len();
-        let (good, bad) = rings(summary);
-        all && comparison.wrong.is_empty()
-            && summary.observer.lost == 0
-            && good > 0
-            && bad == 0
-            && self.sent() == Some(summary.datagrams.lighting)
+    /// What is not as it should be, one line each: all planted faults found, nothing else, nothing lost by the observer,
+    /// every ring that came verified, every datagram that left the device seen. Empty: the demo is good.
+    pub(super) fn amiss(&self, summary: &Summary, comparison: &Comparison) -> Vec<String> {
+        let (good, broken, bad) = rings(summary);
+        let (sent, seen) = (self.sent(), summary.datagrams.lighting);
+        let told = sent.map_or_else(|| "no account".to_owned(), |n| n.to_string());
+        let planted = self.faults.len();
+        let checks = [
+            (
+                comparison.rows.len() == planted,
+                format!("the device planted {} of {planted} faults", comparison.rows.len()),
+            ),
+            (comparison.found() == planted, format!("found {} of {planted} faults", comparison.found())),
+            (comparison.wrong.is_empty(), format!("{} findings that nobody planted", comparison.wrong.len())),
+            (summary.observer.lost == 0, format!("the observer lost {}", summary.observer.lost)),
+            (bad == 0, format!("{bad} of {} rings were not verified", good + bad)),
+            (good > 0, format!("no ring came whole ({broken} were broken off by the end of the run)")),
+            (sent == Some(seen), format!("the device sent {told} datagrams, {seen} were seen")),
+        ];
+        checks.into_iter().filter(|(holds, _)| !holds).map(|(_, text)| text).collect()
     }
 
     /// Datagrams that left the device, by its own account, those lost behind its engine left out.
@@ -67,8 +78,10 @@ impl Demo<'_> {
         output::write(Some(&page), |out| Ok(page::write(&title, summary, &sections, out)?))?;
         write(&self.out.join("result.txt"), &format!("{result}\n"))?;
         let lines = self.lines(summary, comparison);
+        let amiss = self.amiss(summary, comparison);
         output::write(None, |out| {
             lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
+            amiss.iter().try_for_each(|why| writeln!(out, "not as planned: {why}"))?;
             writeln!(out, "{result}")?;
             Ok(writeln!(out, "page: {}", page.display())?)
         })
@@ -77,8 +90,12 @@ impl Demo<'_> {
     fn lines(&self, summary: &Summary, comparison: &Comparison) -> Vec<String> {
         let mut lines: Vec<String> = comparison.rows.iter().map(line).collect();
         lines.extend(comparison.wrong.iter().map(|(id, code)| format!("not planted: {id} {code}")));
-        let (good, bad) = rings(summary);
-        lines.push(format!("rings: {good} of {} verified", good + bad));
+        let (good, broken, bad) = rings(summary);
+        let cut = match broken {
+            0 => String::new(),
+            n => format!(" ({n} more broken off by the end of the run)"),
+        };
+        lines.push(format!("rings: {good} of {} verified{cut}", good + bad));
         let seen = summary.datagrams.lighting;
         let sent = self.sent().map_or_else(|| "?".to_owned(), |n| n.to_string());
         lines.push(format!(
@@ -113,7 +130,7 @@ impl Demo<'_> {
     }
 
     fn datagrams(&self, summary: &Summary) -> Section {
-        let (good, bad) = rings(summary);
+        let (good, broken, bad) = rings(summary);
         let o = owners(summary);
         let row = |what: &str, n: u64| vec![what.to_owned(), n.to_string()];
         Section {
@@ -130,6 +147,7 @@ impl Demo<'_> {
                 row("missing: unknown", o.unknown),
                 row("rings verified", good),
                 row("rings refused or not whole", bad),
+                row("downloads broken off by the end of the run", broken),
             ],
         }
     }
@@ -163,8 +181,29 @@ fn owners(summary: &Summary) -> Owners {
     })
 }
 
-/// Downloads that were verified, and those that were not.
-fn rings(summary: &Summary) -> (u64, u64) {
+/// Downloads that were verified, those that the end of the run broke off, and the others.
+fn rings(summary: &Summary) -> (u64, u64, u64) {
+    let is_cut = |drain: &&Drain| drain.error.as_deref() == Some(BROKEN_OFF);
     let good = summary.drains.iter().filter(|d| matches!(d.ring, Some(DrainedRing::Ok { .. }))).count();
-    (good as u64, (summary.drains.len() - good) as u64)
+    let broken = summary.drains.iter().filter(is_cut).count();
+    (good as u64, broken as u64, (summary.drains.len() - good - broken) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_download_that_the_end_of_the_run_broke_off_is_no_ring_that_was_refused() {
+        let error = |text: &str| Drain { error: Some(text.to_owned()), ..Drain::default() };
+        let ring = Some(DrainedRing::Refused { code: "torn".to_owned() });
+        let drains = vec![error(BROKEN_OFF), error("connection refused"), Drain { ring, ..Drain::default() }];
+        assert_eq!(rings(&Summary { drains, ..page_summary() }), (0, 1, 2));
+    }
+
+    fn page_summary() -> Summary {
+        let (account, observer) =
+            (wireproof_protocols::verify::Account::default(), wireproof_reports::Observer::default());
+        Summary::of_run(&account, wireproof_reports::Source::default(), observer, false)
+    }
 }

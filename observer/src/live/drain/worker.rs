@@ -3,7 +3,7 @@
 use super::fetch::{Told, exchange, fetch};
 use super::schedule::{Schedule, Start};
 use super::verify::check;
-use super::{Counts, DrainPlan, DrainSpan, DrainStatus};
+use super::{BROKEN_OFF, Counts, DrainPlan, DrainSpan, DrainStatus};
 use crossbeam_channel::Sender;
 use std::cell::Cell;
 use std::convert::Infallible;
@@ -106,7 +106,7 @@ pub async fn download(
     let body = fetch(&plan.url, &plan.directory, name, plan.limit_bytes, &mut told, &mut nobody);
     let (outcome, stopped) = tokio::select! {
         biased;
-        _ = stop => (Err("broken off: the run ended".to_owned()), true),
+        _ = stop => (Err(BROKEN_OFF.to_owned()), true),
         outcome = timeout(plan.deadline, body) => (match outcome {
             Ok(result) => result.map_err(|error| error.to_string()),
             Err(_) => Err(format!("not finished within {}", shown(plan.deadline))),
