@@ -50,6 +50,25 @@ pub fn escape(text: &str) -> String {
     out
 }
 
+/// A sentence fit for HTML: as [`escape`] makes it, with what stands between two backticks as code.
+pub(crate) fn prose(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, code, behind)) = quoted(rest) {
+        out.push_str(&format!("{}<code>{}</code>", escape(before), escape(code)));
+        rest = behind;
+    }
+    out.push_str(&escape(rest));
+    out
+}
+
+/// What stands in front of the first pair of backticks, between and behind them.
+fn quoted(text: &str) -> Option<(&str, &str, &str)> {
+    let (before, rest) = text.split_once('`')?;
+    let (code, behind) = rest.split_once('`').filter(|(code, _)| !code.is_empty())?;
+    Some((before, code, behind))
+}
+
 /// Writes the page of a run.
 pub(crate) fn render(s: &Summary, out: &mut dyn Write) -> Result<(), RenderError> {
     write(file_name(&s.source.name), s, &[], out)
@@ -102,11 +121,12 @@ fn more(
 ) -> io::Result<()> {
     match all.saturating_sub(shown) {
         0 => Ok(()),
-        1 => writeln!(out, "<p class=\"sub\">1 more {one} is not shown: {why}.</p>"),
+        1 => writeln!(out, "<p class=\"sub\">1 more {one} is not shown: {}.</p>", prose(why)),
         n => writeln!(
             out,
-            "<p class=\"sub\">{} more {several} are not shown: {why}.</p>",
-            cell::spaced(n as u64)
+            "<p class=\"sub\">{} more {several} are not shown: {}.</p>",
+            cell::spaced(n as u64),
+            prose(why)
         ),
     }
 }
@@ -119,32 +139,59 @@ fn stream_name(at: usize, s: &Stream) -> String {
 fn table(section: &Section, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "<h2>{}</h2>", escape(&section.heading))?;
     if !section.text.is_empty() {
-        writeln!(out, "<p>{}</p>", escape(&section.text))?;
+        writeln!(out, "<p>{}</p>", prose(&section.text))?;
     }
     if section.rows.is_empty() {
         return writeln!(out, "<p>None.</p>");
     }
-    writeln!(out, "<div class=\"scroll\"><table>")?;
-    let head: String = section.columns.iter().map(|name| format!("<th>{}", escape(name))).collect();
-    writeln!(out, "<tr>{head}")?;
+    // Two columns are short enough for any screen; more become cards on a narrow one.
+    let class = if section.columns.len() > 2 { "fold" } else { "pairs" };
+    writeln!(out, "<div class=\"scroll\"><table class=\"{class}\">")?;
+    let figures = |at: usize| section.rows.iter().all(|row| row.get(at).is_some_and(|cell| is_figure(cell)));
+    let head = |(at, name): (usize, &String)| format!("<th{}>{}", side(figures(at)), escape(name));
+    let head: String = section.columns.iter().enumerate().map(head).collect();
+    writeln!(out, "<thead><tr>{head}</thead>\n<tbody>")?;
     for row in &section.rows {
-        let cells: String = row.iter().map(|cell| data(cell)).collect();
+        let cells: String = row.iter().zip(&section.columns).map(|(cell, name)| data(name, cell)).collect();
         writeln!(out, "<tr>{cells}")?;
     }
-    writeln!(out, "</table></div>")
+    writeln!(out, "</tbody></table></div>")
 }
 
-/// A cell; figures stand to the right.
-fn data(cell: &str) -> String {
-    let figure = cell.starts_with(|c: char| c.is_ascii_digit())
-        && cell.chars().all(|c| c.is_ascii_digit() || c == '.' || c == ',');
-    format!("<td{}>{}", if figure { " class=\"n\"" } else { "" }, escape(cell))
+fn is_figure(cell: &str) -> bool {
+    cell.starts_with(|c: char| c.is_ascii_digit())
+        && cell.chars().all(|c| c.is_ascii_digit() || c == '.' || c == ',')
+}
+
+/// Figures stand to the right.
+fn side(figure: bool) -> &'static str {
+    if figure { " class=\"n\"" } else { "" }
+}
+
+/// A cell with the name of its column.
+fn data(name: &str, cell: &str) -> String {
+    let name = if name.is_empty() { String::new() } else { format!(" data-name=\"{}\"", escape(name)) };
+    let count = cell.parse().ok().filter(|_| is_figure(cell));
+    format!("<td{}{name}>{}", side(is_figure(cell)), count.map_or_else(|| prose(cell), cell::spaced))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::summary::sample::summary;
+
+    #[test]
+    fn what_stands_between_two_backticks_is_code_and_nothing_gets_out_of_it() {
+        let cases = [
+            ("see `a` and `b <c>`.", "see <code>a</code> and <code>b &lt;c&gt;</code>."),
+            ("one ` alone", "one ` alone"),
+            ("`a` and ` alone", "<code>a</code> and ` alone"),
+            ("empty `` stays", "empty `` stays"),
+            ("`</code><script>`", "<code>&lt;/code&gt;&lt;script&gt;</code>"),
+            ("", ""),
+        ];
+        cases.iter().for_each(|(text, html)| assert_eq!(prose(text), *html));
+    }
 
     #[test]
     fn the_page_is_whole_and_no_text_of_the_wire_gets_out_of_its_cell() {

@@ -29,6 +29,16 @@ pub(crate) fn found(test: &str) -> Option<PathBuf> {
 
 impl Browser {
     pub(crate) fn start(path: &std::path::Path) -> Browser {
+        Browser::start_with(path, &[])
+    }
+
+    /// One that reaches no address: names are not found, and every connection goes to a proxy that is not there.
+    pub(crate) fn start_offline(path: &std::path::Path) -> Browser {
+        let proxy = ["--proxy-server=127.0.0.1:9", "--proxy-bypass-list=<-loopback>"];
+        Browser::start_with(path, &[&proxy[..], &["--host-resolver-rules=MAP * ~NOTFOUND"]].concat())
+    }
+
+    fn start_with(path: &std::path::Path, more: &[&str]) -> Browser {
         let profile = tempfile::tempdir().unwrap();
         // The pipe is read at descriptor 3 and written at 4.
         let mut child = Command::new("sh")
@@ -36,6 +46,8 @@ impl Browser {
             .arg(path)
             .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--hide-scrollbars"])
             .args(["--disable-background-networking", "--disable-dev-shm-usage", "--remote-debugging-pipe"])
+            .args(["--disable-quic", "--disable-component-update", "--disable-sync"])
+            .args(more)
             .arg(format!("--user-data-dir={}", profile.path().display()))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -109,8 +121,22 @@ impl Browser {
     pub(crate) fn screen(&mut self, width: u32, height: u32, scheme: &str) {
         let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
         self.ask("Emulation.setDeviceMetricsOverride", size);
-        let features = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
+        let scheme = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
+        let features = json!({ "media": "", "features": scheme });
         self.ask("Emulation.setEmulatedMedia", features);
+    }
+
+    /// The look on paper, of a sheet as wide as that.
+    pub(crate) fn paper(&mut self, width: u32) {
+        self.screen(width, 1000, "light");
+        self.ask("Emulation.setEmulatedMedia", json!({ "media": "print" }));
+    }
+
+    /// The page as a PDF.
+    pub(crate) fn printed(&mut self) -> Vec<u8> {
+        use base64::Engine as _;
+        let result = self.ask("Page.printToPDF", json!({ "paperWidth": 8.27, "paperHeight": 11.69 }));
+        base64::engine::general_purpose::STANDARD.decode(result["data"].as_str().unwrap()).unwrap()
     }
 
     /// A picture of the whole page as PNG.
@@ -125,6 +151,13 @@ impl Browser {
     pub(crate) fn requests(&self) -> Vec<String> {
         let sent = self.events.iter().filter(|e| e["method"] == "Network.requestWillBeSent");
         sent.map(|e| e["params"]["request"]["url"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// Everything the page or the browser said of it so far, whatever its level.
+    pub(crate) fn said(&self) -> Vec<String> {
+        let spoken = ["Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded"];
+        let is = |e: &&Value| e["method"].as_str().is_some_and(|method| spoken.contains(&method));
+        self.events.iter().filter(is).map(|e| format!("{} {}", e["method"], e["params"])).collect()
     }
 
     /// Exceptions, errors and warnings of the page so far.

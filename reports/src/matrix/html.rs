@@ -2,9 +2,9 @@
 //! record, and every text passes the escape.
 
 use super::figure::{signed_or_dash, word};
-use super::parts::{self, Kind, Part, Series, Table, interval, limit, series};
+use super::parts::{self, Kind, NO_BOUND, Part, Series, Table, interval, limit, series};
 use super::{EXPLORATORY, Report, json, plot, plural};
-use crate::page::{escape, shell};
+use crate::page::{escape, prose, shell};
 use crate::render::RenderError;
 use std::io::{self, Write};
 use wireproof_matrices::plan::{Class, Kind as Rule};
@@ -13,6 +13,9 @@ use wireproof_matrices::verdict::{Comparison, GateResult, Outcome, Verdict};
 /// Most pictures of a gate; a plan with more comparisons has the rest in its tables.
 const PICTURES: usize = 12;
 
+/// A text of more characters has a width that it can be read in, however narrow its table.
+const LONG: usize = 40;
+
 /// Writes the page.
 pub(super) fn write(report: &Report<'_>, out: &mut dyn Write) -> Result<(), RenderError> {
     let v = report.verdict;
@@ -20,7 +23,7 @@ pub(super) fn write(report: &Report<'_>, out: &mut dyn Write) -> Result<(), Rend
     shell::open(&format!("{} {}", v.verdict.word(), v.name), out)?;
     let class = outcome(v.verdict);
     writeln!(out, "<h1><span class=\"{class} badge\">{}</span> {name}</h1>", v.verdict.word())?;
-    writeln!(out, "<p class=\"line\">{}</p>", escape(&v.line()))?;
+    writeln!(out, "<p class=\"line\">{}</p>", prose(&v.line()))?;
     parts::all(report).iter().try_for_each(|p| part(report, p, out))?;
     record(report, out)?;
     Ok(shell::close(out)?)
@@ -38,7 +41,7 @@ fn outcome(outcome: Outcome) -> &'static str {
 fn part(report: &Report<'_>, part: &Part, out: &mut dyn Write) -> io::Result<()> {
     let v = report.verdict;
     writeln!(out, "<section>\n<h2>{}</h2>", escape(part.heading))?;
-    part.texts.iter().try_for_each(|text| writeln!(out, "<p>{}</p>", escape(text)))?;
+    part.texts.iter().try_for_each(|text| writeln!(out, "<p>{}</p>", prose(text)))?;
     let fold = matches!(part.kind, Kind::Gates | Kind::Diagnostics);
     part.tables.iter().try_for_each(|t| table(t, fold, v.exploratory, out))?;
     match part.kind {
@@ -50,7 +53,7 @@ fn part(report: &Report<'_>, part: &Part, out: &mut dyn Write) -> io::Result<()>
     }
     if !part.list.is_empty() {
         writeln!(out, "<ul>")?;
-        part.list.iter().try_for_each(|text| writeln!(out, "<li>{}", escape(text)))?;
+        part.list.iter().try_for_each(|text| writeln!(out, "<li>{}", prose(text)))?;
         writeln!(out, "</ul>")?;
     }
     writeln!(out, "</section>")
@@ -59,12 +62,11 @@ fn part(report: &Report<'_>, part: &Part, out: &mut dyn Write) -> io::Result<()>
 /// A table; one that folds shows a row as a card on a narrow screen.
 fn table(table: &Table, fold: bool, exploratory: bool, out: &mut dyn Write) -> io::Result<()> {
     let headless = table.columns.iter().all(String::is_empty);
-    let class = if fold {
-        " class=\"fold\""
-    } else if headless {
-        " class=\"facts\""
-    } else {
-        ""
+    let class = match table.columns.len() {
+        _ if fold => " class=\"fold\"",
+        _ if headless => " class=\"facts\"",
+        ..=2 => " class=\"pairs\"",
+        _ => "",
     };
     writeln!(out, "<div class=\"scroll\"><table{class}>")?;
     if exploratory {
@@ -94,6 +96,7 @@ fn data(table: &Table, at: usize, cell: &str) -> String {
         "PASS" => " class=\"good\"",
         "FAIL" => " class=\"bad\"",
         "INCONCLUSIVE" => " class=\"open\"",
+        text if text.chars().count() > LONG => " class=\"long\"",
         _ => right(table, at),
     };
     format!("<td{class} data-name=\"{}\">{}", escape(name), escape(cell))
@@ -167,14 +170,17 @@ fn paired(gate: &GateResult, c: &Comparison, treatments: &[&str]) -> String {
     let unit = word(gate.unit);
     let of_one = GateResult { bound_low: c.bound_low, bound_high: c.bound_high, ..gate.clone() };
     let stream = c.stream.as_ref().map(|stream| format!(" ({stream})")).unwrap_or_default();
+    let bounds = match interval(&of_one) {
+        none if none == NO_BOUND => format!("<span>{none}</span>"),
+        bounds => format!("<span><i class=\"band\"></i> bounds {bounds} {unit}</span>"),
+    };
     let text = format!(
-        "<span>{} {}{} minus baseline</span> <span><i class=\"hl\"></i> HL {} {unit}</span> <span><i \
-         class=\"band\"></i> bounds {} {unit}</span> <span><i class=\"limit\"></i> limit {} {unit}</span>",
+        "<span>{} {}{} minus baseline</span> <span><i class=\"hl\"></i> HL {} {unit}</span> {bounds} <span><i \
+         class=\"limit\"></i> limit {} {unit}</span>",
         plot::key(treatment),
         escape(&c.treatment),
         escape(&stream),
         signed_or_dash(c.hl, gate.unit),
-        interval(&of_one),
         limit(gate)
     );
     figure(&plot::differences(gate, c, treatment), &text)

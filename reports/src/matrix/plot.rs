@@ -11,12 +11,15 @@ use wireproof_matrices::verdict::{Comparison, GateResult, Unit};
 
 /// Size of a picture in its own units; the page scales it.
 const WIDTH: f64 = 440.0;
-const HEIGHT: f64 = 220.0;
+const HEIGHT: f64 = 228.0;
 /// Edges of the plane within it.
 const LEFT: f64 = 62.0;
 const RIGHT: f64 = 430.0;
 const TOP: f64 = 16.0;
 const BOTTOM: f64 = 188.0;
+
+/// Width of a usual character of a label.
+const CHARACTER: f64 = 6.8;
 
 /// Shapes of treatments, in turn.
 const SHAPES: usize = 4;
@@ -203,9 +206,20 @@ fn strata(plane: &mut Plane, series: &Series<'_>) {
         if before != Some(name) {
             let x = place(n, names.len()) - (RIGHT - LEFT) / names.len() as f64 / 2.0;
             plane.down(x, "stratum");
-            plane.label(x + 2.0, BOTTOM + 14.0, "start", name);
+            let length = names[n..].iter().take_while(|other| *other == name).count();
+            let room = (RIGHT - LEFT) / names.len() as f64 * length as f64;
+            plane.label(x + 2.0, BOTTOM + 14.0, "start", &shortened(name, room));
         }
     }
+}
+
+/// A name that fits into so many units of a picture.
+fn shortened(name: &str, room: f64) -> String {
+    let most = (room / CHARACTER) as usize;
+    if name.chars().count() <= most {
+        return name.to_owned();
+    }
+    name.chars().take(most.saturating_sub(1)).chain(['\u{2026}']).collect()
 }
 
 /// Paired differences by block with the HL estimate, the band of its bounds and the limit.
@@ -311,6 +325,13 @@ mod tests {
             let (low, high) = ends(values, 1.0);
             assert!(high - low > 0.999 && low.is_finite() && high.is_finite(), "{values:?}");
         }
+    }
+
+    #[test]
+    fn a_name_is_cut_where_the_next_one_begins() {
+        assert_eq!(shortened("preview-off", 80.0), "preview-off");
+        assert_eq!(shortened("preview-off", 40.0), "prev\u{2026}");
+        assert_eq!(shortened("preview-off", 1.0), "\u{2026}");
     }
 
     #[test]

@@ -9,7 +9,7 @@ pub(crate) use encoders::write as encoders;
 pub(crate) use recorder::write as recorder;
 
 use super::cell::{Cell, fraction, made};
-use super::escape;
+use super::prose;
 use std::io::{self, Write};
 
 /// A fraction that may be missing.
@@ -20,6 +20,6 @@ fn maybe(value: Option<f64>) -> Cell {
 /// Writes sentences as a list below a heading.
 fn list(id: &str, heading: &str, lines: &[String], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "<section id=\"{id}\">\n<h2>{heading}</h2>\n<ul>")?;
-    lines.iter().try_for_each(|line| writeln!(out, "<li>{}", escape(line)))?;
+    lines.iter().try_for_each(|line| writeln!(out, "<li>{}", prose(line)))?;
     writeln!(out, "</ul>\n</section>")
 }

@@ -1,6 +1,6 @@
 //! Figures of a page: each says where in the record it stands and, where it is written for people, its value there.
 
-use super::escape;
+use super::{escape, prose};
 use crate::text::{milliseconds, rfc3339, seconds, thousandths};
 
 /// A figure or text of the record as it is shown.
@@ -32,9 +32,9 @@ impl Cell {
         Cell { class, ..self }
     }
 
-    /// The same with more HTML behind it that is no part of the figure.
-    pub(super) fn and(mut self, html: &str) -> Cell {
-        self.value.get_or_insert_with(|| self.text.clone());
+    /// The same with more HTML behind it that is no part of what the record has.
+    pub(super) fn and(mut self, recorded: &str, html: &str) -> Cell {
+        self.value = Some(recorded.to_owned());
         self.text.push_str(html);
         self
     }
@@ -106,6 +106,13 @@ pub(super) fn words(text: &str) -> Cell {
     Cell { text: escape(text), ..Cell::default() }
 }
 
+/// A sentence: what stands between backticks is code.
+pub(super) fn sentence(text: &str) -> Cell {
+    let html = prose(text);
+    let value = (html != escape(text)).then(|| text.to_owned());
+    Cell { text: html, value, ..Cell::default() }
+}
+
 /// A text made of what stands at the cell's place, HTML already.
 pub(super) fn made(html: String) -> Cell {
     Cell { text: html, ..Cell::default() }
@@ -147,6 +154,9 @@ mod tests {
         assert_eq!(count(7).class("n bad").td(None), "<td class=\"bad\">7");
         assert_eq!(count(7).td(Some("x")), "<td class=\"n\" data-name=\"x\">7");
         assert_eq!(count(123).span("/a"), "<span data-path=\"/a\">123</span>");
+        let more = sentence("`a` < b").and("`a` < b", "<i>");
+        assert_eq!(more.td(None), "<td data-value=\"`a` &lt; b\"><code>a</code> &lt; b<i>");
+        assert_eq!(sentence("a < b").td(None), "<td>a &lt; b");
         assert_eq!(words("<b>").span("/a"), "<span data-path=\"/a\">&lt;b&gt;</span>");
         let all = [999_999, 1_500_000_000, 150_000_000_000, 86_400_000_000_000].map(duration);
         assert_eq!(all, ["0.999 ms", "1.500 s", "2 min 30 s", "24 h 00 min"]);

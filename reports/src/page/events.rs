@@ -1,6 +1,6 @@
 //! What happened, worst first, and losses beside downloads on one time line.
 
-use super::cell::{Cell, count, instant, made, ms, words};
+use super::cell::{Cell, count, instant, made, ms, sentence, words};
 use super::chart;
 use super::choice::{Choice, Event, cost, counts_frames};
 use super::grid::{Column, Grid};
@@ -52,8 +52,8 @@ fn row(s: &Summary, event: &Event, f: &Finding) -> [Cell; 7] {
         severity,
         words(&f.code).class("t"),
         count(f.count),
-        made(owner),
-        words(&f.text).class("what").and(&detail(s, event, f)),
+        made(owner).class("owner"),
+        sentence(&f.text).class("what").and(&f.text, &detail(s, event, f)),
     ]
 }
 
@@ -70,7 +70,8 @@ fn detail(s: &Summary, event: &Event, f: &Finding) -> String {
         lines.push(format!("and {} more like it within a second, on other streams", event.alike));
     }
     if !f.expected.is_empty() || !f.got.is_empty() {
-        let (expected, got) = (words(&f.expected).span(&path("expected")), words(&f.got).span(&path("got")));
+        let (expected, got) =
+            (sentence(&f.expected).span(&path("expected")), sentence(&f.got).span(&path("got")));
         lines.push(format!("expected {expected}, got {got}"));
     }
     if f.tainted {
@@ -167,6 +168,6 @@ fn ring(at: usize, d: &Drain) -> String {
             format!("verified, {} frames", count(*frames).span(&path("ring/frames")))
         }
         Some(DrainedRing::Refused { code }) => format!("refused: {}", words(code).span(&path("ring/code"))),
-        None => words(d.error.as_deref().unwrap_or_default()).span(&path("error")),
+        None => sentence(d.error.as_deref().unwrap_or_default()).span(&path("error")),
     }
 }

@@ -1,6 +1,6 @@
 //! The observer's own state, and what a capture like this one can and cannot show.
 
-use super::cell::{count, length, words};
+use super::cell::{count, length, sentence};
 use crate::summary::Summary;
 use std::io::{self, Write};
 
@@ -60,7 +60,7 @@ pub(super) fn limits(s: &Summary, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "</div>")?;
     let told = crate::drains::sentences(s);
     if !told.is_empty() {
-        let told: Vec<String> = told.iter().map(|text| super::escape(text)).collect();
+        let told: Vec<String> = told.iter().map(|text| super::prose(text)).collect();
         list("What the device's own record says", &told, out)?;
     }
     writeln!(out, "</section>")
@@ -125,10 +125,10 @@ fn cannot(s: &Summary) -> Vec<String> {
         say("Checksum errors of offloading senders on the capturing host.");
     }
     if let Some(damage) = &s.source.damaged {
-        let damage = words(damage).span("/source/damaged");
+        let damage = sentence(damage).span("/source/damaged");
         cannot.push(format!("What lay behind the damage of the file: {damage}."));
     }
     let limits = s.limits.iter().enumerate();
-    cannot.extend(limits.map(|(at, limit)| words(limit).span(&format!("/limits/{at}"))));
+    cannot.extend(limits.map(|(at, limit)| sentence(limit).span(&format!("/limits/{at}"))));
     cannot
 }

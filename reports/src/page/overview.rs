@@ -1,6 +1,6 @@
 //! The top of the page: the verdict, what it rests on, and who lost what.
 
-use super::cell::{Cell, count, instant, length, words};
+use super::cell::{Cell, count, instant, length, sentence, words};
 use super::choice::Choice;
 use super::grid::{Column, Grid};
 use crate::summary::{Owners, Stream, Summary};
@@ -32,7 +32,7 @@ pub(super) fn shares(o: &Owners) -> [u64; 4] {
 /// Writes the heading, the sentence of the verdict and the figures at a glance; a title that was `told` is no verdict.
 pub(super) fn write(title: &str, told: bool, s: &Summary, out: &mut dyn Write) -> io::Result<()> {
     let badge = format!("<span class=\"{} badge\">{}</span>", class(s.verdict), s.verdict.word());
-    let (title, reason) = (super::escape(title), words(&s.reason).span("/reason"));
+    let (title, reason) = (super::escape(title), sentence(&s.reason).span("/reason"));
     if told {
         // The title has a result of its own.
         writeln!(out, "<header>\n<h1>{title}</h1>")?;

@@ -1,7 +1,7 @@
 //! A sheet as a self-contained page in the look of a matrix: nothing is fetched, nothing runs.
 
 use super::{Align, Grid, Part, Sheet};
-use crate::page::{escape, shell};
+use crate::page::{escape, prose, shell};
 use std::io::{self, Write};
 
 /// Writes the page.
@@ -19,11 +19,11 @@ fn part(part: &Part, out: &mut dyn Write) -> io::Result<()> {
     if !part.heading.is_empty() {
         writeln!(out, "<h2>{}</h2>", escape(&part.heading))?;
     }
-    part.texts.iter().try_for_each(|text| writeln!(out, "<p>{}</p>", escape(text)))?;
+    part.texts.iter().try_for_each(|text| writeln!(out, "<p>{}</p>", prose(text)))?;
     part.grid.iter().try_for_each(|grid| table(grid, out))?;
     if !part.list.is_empty() {
         writeln!(out, "<ul>")?;
-        part.list.iter().try_for_each(|text| writeln!(out, "<li>{}", escape(text)))?;
+        part.list.iter().try_for_each(|text| writeln!(out, "<li>{}", prose(text)))?;
         writeln!(out, "</ul>")?;
     }
     writeln!(out, "</section>")

@@ -1,6 +1,6 @@
 //! Every figure of a page against the record that the page carries, by other code than the page's.
 
-use super::html::Element;
+use super::html::{Element, Node};
 use serde_json::Value;
 
 /// A figure: its place in the record, its value, and what is shown.
@@ -44,8 +44,18 @@ pub(super) fn figures(page: &Element) -> Vec<Figure> {
     list
 }
 
+/// What stands in an element directly, code between backticks as a sentence of the record has it.
+fn written(e: &Element) -> String {
+    let of = |node: &Node| match node {
+        Node::Text(text) => text.clone(),
+        Node::Element(code) if code.name == "code" => format!("`{}`", code.own_text()),
+        Node::Element(_) => String::new(),
+    };
+    e.children.iter().map(of).collect()
+}
+
 fn figure(path: String, e: &Element) -> Figure {
-    let shown = e.own_text();
+    let shown = written(e);
     Figure {
         path,
         value: e.get("data-value").map_or_else(|| shown.trim().to_owned(), str::to_owned),

@@ -128,7 +128,7 @@ pub(super) fn is_figure(cell: &str) -> bool {
 }
 
 /// What stands where the data give no finite bound.
-const NO_BOUND: &str = "no finite bound";
+pub(super) const NO_BOUND: &str = "no finite bound";
 
 /// Every part of the report.
 pub(super) fn all(report: &Report<'_>) -> Vec<Part> {

@@ -42,13 +42,15 @@ impl Scale {
         if part.is_finite() { part.clamp(0.0, 1.0) * 100.0 } else { 0.0 }
     }
 
-    fn ticks(&self) -> Vec<f64> {
+    /// A few round values; the line is one of them where it is round itself.
+    fn ticks(&self, line: f64) -> Vec<f64> {
         if self.log {
             let first = self.low.log10().floor() as i32;
             let all = (first..first + 14).flat_map(|n| [1.0, 2.0, 5.0].map(|factor| factor * 10f64.powi(n)));
             let inside: Vec<f64> = all.filter(|tick| *tick >= self.low && *tick <= self.high).collect();
             let every = inside.len().div_ceil(7).max(1);
-            return inside.into_iter().step_by(every).collect();
+            let first = inside.iter().position(|tick| *tick == line).unwrap_or(0) % every;
+            return inside.into_iter().skip(first).step_by(every).collect();
         }
         let step = step(self.high - self.low);
         let first = (self.low / step).ceil();
@@ -59,8 +61,10 @@ impl Scale {
 /// The rows on one axis, with a line at what they are compared with.
 pub(super) fn intervals(rows: &[Row], line: f64, label: &str) -> String {
     let scale = Scale::new(rows, line);
-    let mut out =
-        format!("<div class=\"dots\">\n<div class=\"x\" aria-hidden=\"true\">{}</div>\n", labels(&scale));
+    let mut out = format!(
+        "<div class=\"dots\">\n<div class=\"x\" aria-hidden=\"true\">{}</div>\n",
+        labels(&scale, line)
+    );
     for row in rows {
         let _ = writeln!(
             out,
@@ -74,7 +78,7 @@ pub(super) fn intervals(rows: &[Row], line: f64, label: &str) -> String {
     out
 }
 
-fn labels(scale: &Scale) -> String {
+fn labels(scale: &Scale, line: f64) -> String {
     let label = |tick: &f64| {
         let left = scale.share(*tick);
         let class = match left {
@@ -86,7 +90,7 @@ fn labels(scale: &Scale) -> String {
         let text = (tick * 1e12).round() / 1e12;
         format!("<span{class} style=\"left:{left:.2}%\">{text}</span>")
     };
-    scale.ticks().iter().map(label).collect()
+    scale.ticks(line).iter().map(label).collect()
 }
 
 fn picture(scale: &Scale, row: &Row, line: f64, label: &str) -> String {
@@ -113,8 +117,8 @@ mod tests {
         for (rows, log) in [(vec![row(0.9), row(1.1)], false), (vec![row(0.5), row(900.0)], true)] {
             let scale = Scale::new(&rows, 1.0);
             assert_eq!(scale.log, log);
-            let ticks = scale.ticks();
-            assert!((2..=8).contains(&ticks.len()), "{ticks:?}");
+            let ticks = scale.ticks(1.0);
+            assert!((2..=8).contains(&ticks.len()) && ticks.contains(&1.0), "{ticks:?}");
             assert!(ticks.iter().all(|tick| *tick >= scale.low && *tick <= scale.high), "{ticks:?}");
         }
     }

@@ -1,7 +1,7 @@
 //! What stands below the frames: time line, gaps, whole frames, percentiles, coverage, causes, findings, limits.
 
 use super::record::RingPage;
-use crate::page::cell::{Cell, count, fraction, made, ms, number, words};
+use crate::page::cell::{Cell, count, fraction, made, ms, number, sentence, words};
 use crate::page::chart;
 use crate::page::grid::{Column, Grid};
 use std::io::{self, Write};
@@ -340,7 +340,7 @@ pub(super) fn findings(page: &RingPage, out: &mut dyn Write) -> io::Result<()> {
             words(f.code),
             count(f.count),
             frame,
-            words(&f.text).class("what"),
+            sentence(&f.text).class("what"),
         ];
         (format!("/summary/findings/{at}"), cells)
     };
