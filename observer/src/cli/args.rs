@@ -43,6 +43,8 @@ pub(super) enum Verb {
     Explain(ExplainArgs),
     /// Cut the evidence of one finding out of a capture
     Slice(SliceArgs),
+    /// Be a capture interface of Wireshark: findings as comments of the packets, live
+    Extcap(super::extcap::ExtcapArgs),
     /// Say what this host can observe, and how to repair what it cannot
     Doctor(DoctorArgs),
     /// Send frames of a protocol, paced and known good
@@ -94,6 +96,9 @@ pub(super) fn format_parser() -> impl TypedValueParser<Value = Format> {
 /// What `analyze` and `observe` share: what a run is judged by, and how its summary is written.
 #[derive(Debug, Args)]
 pub(super) struct ReportArgs {
+    /// Nobody reads what is said of the end of the run.
+    #[arg(skip)]
+    pub(super) unheard: bool,
     /// Output format of the summary [default: table]
     #[arg(long, value_parser = format_parser(), env = "WIREPROOF_FORMAT", hide_env = true)]
     pub(super) format: Option<Format>,

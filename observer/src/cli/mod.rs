@@ -13,6 +13,7 @@ mod device;
 mod device_service;
 mod doctor;
 mod explain;
+mod extcap;
 mod failure;
 mod generate;
 mod inputs;
@@ -49,7 +50,7 @@ use wireproof_reports::text::clean;
 
 /// Runs the command line and returns the exit code (`docs/exit-codes.md`).
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
-    let outcome = match Cli::try_parse_from(arguments) {
+    let outcome = match Cli::try_parse_from(extcap::named(arguments)) {
         Ok(cli) => dispatch(cli.verb),
         Err(error) => not_parsed(&error),
     };
@@ -79,6 +80,7 @@ fn dispatch(verb: Verb) -> Result<u8, Failure> {
         Verb::Observe(args) => observe::run(&args),
         Verb::Learn(args) => learn::run(&args),
         Verb::Explain(args) => explain::run(&args),
+        Verb::Extcap(args) => extcap::run(&args),
         Verb::Slice(args) => slice::run(&args),
         Verb::Doctor(args) => doctor::run(&args),
         Verb::Replay(args) => replay::run(&args),

@@ -348,7 +348,7 @@ fn sockets(args: &ObserveArgs, quiet: bool) -> Result<Sources, Failure> {
 }
 
 /// Ports of all protocols.
-fn protocol_ports() -> Vec<u16> {
+pub(super) fn protocol_ports() -> Vec<u16> {
     let mut ports: Vec<u16> = DECODERS.iter().flat_map(|d| d.ports().iter().copied()).collect();
     ports.sort_unstable();
     ports.dedup();

@@ -16,7 +16,7 @@ pub(super) fn write(args: &ReportArgs, settings: &Settings, summary: &mut Summar
     let color = settings.format == Format::Table && !to_file && settings.colored();
     let style = Style { color, width: config::width() };
     output::write(target, |out| Ok(render(summary, settings.format, style, out)?))?;
-    if to_file {
+    if to_file && !args.unheard {
         say(&format!("{}: {}", summary.verdict().word(), summary.reason));
     }
     Ok(())

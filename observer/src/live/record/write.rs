@@ -166,9 +166,12 @@ impl Files {
         let file = outfile::create(&path)?;
         self.done.files.push(path);
         let counted = Counted { file, buffer: Vec::with_capacity(GATHERED), written: 0, writes: 0 };
-        self.writer = Some(PcapngWriter::new(counted)?);
+        let mut writer = PcapngWriter::new(counted)?;
+        // Who reads along from a pipe learns at once that this is a capture.
+        writer.flush()?;
         (self.began, self.octets) = (Instant::now(), 0);
-        self.gathered = (0, 0);
+        self.gathered = (writer.get_ref().writes, 0);
+        self.writer = Some(writer);
         self.discard_oldest();
         Ok(())
     }
