@@ -41,8 +41,10 @@ impl Command {
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = command.spawn().map_err(|error| failed(format!("not started ({error})")))?;
         if let Some(mut stdin) = child.stdin.take() {
-            // An alert is shorter than a pipe holds, so that this never waits; who does not read it, need not.
-            let _ = stdin.write_all(message.json().as_bytes());
+            let json = message.json();
+            // A pipe may hold less than an alert, and who does not read it, need not: the write ends with the reader.
+            let body = move || drop(stdin.write_all(json.as_bytes()));
+            drop(thread::Builder::new().name("alert-write".to_owned()).spawn(body));
         }
         if !ends_within(&child, timeout) {
             kill(&child);
