@@ -58,10 +58,10 @@ fn row(at: usize, w: &Waived) -> [Cell; 8] {
         words(&w.id),
         words(&w.code).class("t"),
         words(&w.streams).class("what"),
-        state,
+        state.and(&below),
         count(w.used),
         count(w.allowed),
         words(&w.expires).class("t"),
-        words(&w.reason).class("what").and(&below),
+        words(&w.reason).class("what"),
     ]
 }
