@@ -1,5 +1,6 @@
 //! Everything that touches the world: capture files, the rig file, and the command line over the pure engine.
 
+pub mod alert;
 pub mod analysis;
 pub mod baseline;
 pub mod bench;

@@ -1,6 +1,7 @@
 //! The rig file: TOML to and from [`Rig`], with errors that name file, line, field and what is allowed.
 
 mod ranges;
+mod waivers;
 mod write;
 
 pub use ranges::{RangeError, STREAMS_MAX, format_ranges, parse_ranges};
@@ -14,8 +15,10 @@ use std::ops::Range;
 use std::path::Path;
 use thiserror::Error;
 use toml::Spanned;
+use waivers::RawWaiver;
 use wireproof_protocols::verify::rig::{Rig, RigOutput};
 use wireproof_protocols::{Cid, Protocol, Severity, registry};
+use wireproof_reports::Waiver;
 
 /// The largest rig file read, octets.
 const FILE_MAX: u64 = 8 << 20;
@@ -57,6 +60,17 @@ struct RawRig {
     output: Vec<RawOutput>,
     #[serde(default)]
     severity: BTreeMap<Spanned<String>, Spanned<String>>,
+    #[serde(default)]
+    waiver: Vec<RawWaiver>,
+}
+
+/// Everything a rig file holds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RigFile {
+    /// What the outputs look like, and severities.
+    pub rig: Rig,
+    /// What is known and waived.
+    pub waivers: Vec<Waiver>,
 }
 
 #[derive(Deserialize)]
@@ -83,11 +97,19 @@ struct Refusal {
     problem: String,
 }
 
+/// Reads the rig of a rig file.
+///
+/// # Errors
+/// As [`load_whole`].
+pub fn load(path: &Path) -> Result<Rig, RigError> {
+    load_whole(path).map(|file| file.rig)
+}
+
 /// Reads a rig file.
 ///
 /// # Errors
 /// [`RigError::Read`] for the file, [`RigError::Content`] for what it holds.
-pub fn load(path: &Path) -> Result<Rig, RigError> {
+pub fn load_whole(path: &Path) -> Result<RigFile, RigError> {
     let file = path.display().to_string();
     let mut text = String::new();
     let read = fs::File::open(path).and_then(|f| f.take(FILE_MAX + 1).read_to_string(&mut text));
@@ -98,14 +120,22 @@ pub fn load(path: &Path) -> Result<Rig, RigError> {
         let source = io::Error::new(io::ErrorKind::FileTooLarge, "larger than 8 MiB");
         return Err(RigError::Read { file, source });
     }
-    parse(&file, &text)
+    parse_whole(&file, &text)
+}
+
+/// Parses the rig of a rig file's text; `file` names it in errors.
+///
+/// # Errors
+/// [`RigError::Content`].
+pub fn parse(file: &str, text: &str) -> Result<Rig, RigError> {
+    parse_whole(file, text).map(|file| file.rig)
 }
 
 /// Parses the text of a rig file; `file` names it in errors.
 ///
 /// # Errors
 /// [`RigError::Content`].
-pub fn parse(file: &str, text: &str) -> Result<Rig, RigError> {
+pub fn parse_whole(file: &str, text: &str) -> Result<RigFile, RigError> {
     let raw: RawRig = toml::from_str(text).map_err(|error| {
         let at = error.span().unwrap_or(0..0);
         content(file, text, Refusal { at, problem: one_line(error.message()) })
@@ -127,10 +157,11 @@ fn one_line(message: &str) -> String {
     message.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn rig(raw: RawRig) -> Result<Rig, Refusal> {
-    if raw.output.is_empty() && raw.severity.is_empty() {
+fn rig(raw: RawRig) -> Result<RigFile, Refusal> {
+    if raw.output.is_empty() && raw.severity.is_empty() && raw.waiver.is_empty() {
         let problem =
-            "there is no [[output]] and no [severity] in it, `wireproof learn` writes one".to_owned();
+            "there is no [[output]], no [severity] and no [[waiver]] in it, `wireproof learn` writes one"
+                .to_owned();
         return Err(Refusal { at: 0..0, problem });
     }
     let mut rig = Rig::default();
@@ -148,7 +179,9 @@ fn rig(raw: RawRig) -> Result<Rig, Refusal> {
     for (code, severity) in raw.severity {
         rig.severities.push(self::severity(&code, &severity)?);
     }
-    Ok(rig)
+    let names: Vec<&str> = rig.outputs.iter().map(|o| o.name.as_str()).collect();
+    let waivers = waivers::waivers(raw.waiver, &names)?;
+    Ok(RigFile { rig, waivers })
 }
 
 fn output(raw: RawOutput) -> Result<RigOutput, Refusal> {

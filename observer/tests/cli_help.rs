@@ -26,6 +26,7 @@ const VERBS: [&str; 20] = [
     "bench",
     "device",
     "selftest",
+    "config",
     "completions",
     "man",
 ];

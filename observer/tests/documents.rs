@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use wireproof_protocols::{Layer, registry};
 
 /// Rules over several datagrams that are judged without any limit: one occurrence is enough, or all of a run.
-const NO_LIMIT: [&str; 18] = [
+const NO_LIMIT: [&str; 21] = [
     "SACN-S31",
     "SACN-S44",
     "FRAME-TORN",
@@ -26,6 +26,9 @@ const NO_LIMIT: [&str; 18] = [
     "OBS-RECORD",
     "RIG-MISSING",
     "RIG-UNEXPECTED",
+    "RIG-WAIVER-EXPIRED",
+    "RIG-WAIVER-EXCEEDED",
+    "RIG-WAIVER-UNUSED",
     "RING-LOST",
     "RING-FRAME-NEVER",
     "RING-CAUSE-MISSING",

@@ -6,6 +6,9 @@ use crate::summary::{Finding, Output, Stream, Summary};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+/// What stands in place of an expression.
+const MASKED: &str = "masked";
+
 /// The placeholders given out so far.
 #[derive(Clone, Debug, Default)]
 pub struct Mask {
@@ -116,8 +119,26 @@ impl Mask {
         summary.outputs.iter_mut().for_each(|o| self.output(o));
         summary.findings.iter_mut().for_each(|f| self.finding(f));
         summary.limits.iter_mut().for_each(|l| *l = self.text(l));
+        self.terms(summary);
         summary.reason = self.text(&summary.reason);
         summary.source.damaged = summary.source.damaged.as_deref().map(|_| "yes".to_owned());
+    }
+
+    /// Expressions hold parts of names and addresses that nothing else would know for such.
+    fn terms(&mut self, s: &mut Summary) {
+        if let Some(filter) = &mut s.filter {
+            s.reason = s.reason.replace(&filter.expression, MASKED);
+            MASKED.clone_into(&mut filter.expression);
+        }
+        for w in &mut s.waivers {
+            let streams = crate::text::clean(&w.streams).into_owned();
+            s.findings.iter_mut().for_each(|f| f.text = f.text.replace(&streams, MASKED));
+            MASKED.clone_into(&mut w.streams);
+            w.reason = self.text(&w.reason);
+        }
+        for why in s.alerts.iter_mut().flat_map(|alerts| &mut alerts.failures) {
+            *why = self.text(why);
+        }
     }
 
     fn stream(&mut self, s: &mut Stream) {

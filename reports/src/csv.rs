@@ -49,9 +49,11 @@ const HEADER: [&str; 38] = [
 /// Writes the streams; line ends are CR LF.
 pub(crate) fn write(summary: &Summary, out: &mut dyn Write) -> Result<(), RenderError> {
     let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(out);
-    writer.write_record(HEADER)?;
+    // A column more, so that nobody takes some streams for all of them.
+    let filter = summary.filter.as_ref().map(|f| cell(&f.expression));
+    writer.write_record(HEADER.iter().copied().chain(filter.is_some().then_some("filter")))?;
     for (index, stream) in summary.streams.iter().enumerate() {
-        writer.write_record(row(index, stream))?;
+        writer.write_record(row(index, stream).into_iter().chain(filter.clone()))?;
     }
     Ok(writer.flush()?)
 }

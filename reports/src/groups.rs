@@ -9,12 +9,14 @@ pub(crate) const NAMED: usize = 3;
 /// Runs of neighbouring streams that are named.
 const RUNS: usize = 6;
 
-/// Findings of one code, severity and taint together, each group where its worst stands, in order of id inside.
+/// Findings of one code, severity, taint and waiver together, each group where its worst stands, in order of id inside.
 pub(crate) fn grouped(s: &Summary) -> Vec<Vec<&Finding>> {
     let mut groups: Vec<Vec<&Finding>> = Vec::new();
     for f in s.worst_first() {
         let alike = |g: &&mut Vec<&Finding>| {
-            g.first().is_some_and(|h| (&h.code, &h.severity, h.tainted) == (&f.code, &f.severity, f.tainted))
+            g.first().is_some_and(|h| {
+                (&h.code, &h.severity, h.tainted, h.waiver) == (&f.code, &f.severity, f.tainted, f.waiver)
+            })
         };
         match groups.iter_mut().find(alike) {
             Some(group) => group.push(f),

@@ -29,6 +29,12 @@ struct Head<'a> {
     totals: &'a crate::summary::Totals,
     #[serde(skip_serializing_if = "Option::is_none")]
     timeline: Option<&'a crate::summary::Axis>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    filter: Option<&'a crate::Filtered>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    waivers: &'a [crate::Waived],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    alerts: Option<&'a crate::Alerts>,
 }
 
 #[derive(Serialize)]
@@ -65,6 +71,9 @@ fn head(summary: &Summary) -> Head<'_> {
         reconciled: summary.reconciled.as_ref(),
         totals: &summary.totals,
         timeline: summary.timeline.as_ref(),
+        filter: summary.filter.as_ref(),
+        waivers: &summary.waivers,
+        alerts: summary.alerts.as_ref(),
     }
 }
 

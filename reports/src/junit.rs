@@ -106,15 +106,24 @@ impl Suite<'_> {
 
 /// Writes the run.
 pub(crate) fn write(s: &Summary, out: &mut dyn Write) -> io::Result<()> {
-    let properties = [
+    let mut properties = vec![
         ("verdict", s.verdict.word().to_owned()),
         ("source", s.source.name.clone()),
         ("datagrams", s.datagrams.lighting.to_string()),
         ("lost", s.totals.lost.to_string()),
         ("observer_lost", s.observer.lost.to_string()),
     ];
+    properties.extend(s.filter.as_ref().map(|f| ("filter", f.expression.clone())));
+    properties.extend(s.alerts.as_ref().map(|alerts| ("alerts", alerts.words())));
     let limits = s.limits.iter().map(|limit| format!("does not show: {limit}"));
-    let lines: Vec<String> = std::iter::once(s.reason.clone()).chain(limits).collect();
+    let waivers = s.waivers.iter().map(|w| {
+        let (used, limit, state) = (w.used, w.limit(), w.state.name());
+        format!(
+            "waiver {} of {} ({}): {state}, {used} of {limit}, until {}: {}",
+            w.id, w.code, w.streams, w.expires, w.reason
+        )
+    });
+    let lines: Vec<String> = std::iter::once(s.reason.clone()).chain(limits).chain(waivers).collect();
     Suite {
         tool: "wireproof",
         name: &s.source.name,
@@ -168,10 +177,12 @@ fn cases(s: &Summary) -> Vec<Case> {
 
 fn case(s: &Summary, (stream, code): &(Option<usize>, &str), list: &[&Finding]) -> Case {
     let place = stream.and_then(|at| Some(name(at, s.streams.get(at)?))).unwrap_or_else(|| "run".to_owned());
-    let violation = |f: &&&Finding| f.severity == "violation";
+    let violation = |f: &&&Finding| f.severity == "violation" && f.waiver.is_none();
+    let waiver = list.iter().find_map(|f| s.waiver_of(f));
     let end = match (list.iter().any(|f| violation(&f) && !f.tainted), list.iter().any(|f| violation(&f))) {
         (true, _) => End::Failure,
         (false, true) => End::Skipped,
+        _ if waiver.is_some() => End::Skipped,
         _ => End::Passed,
     };
     let texts: Vec<String> =
@@ -179,7 +190,10 @@ fn case(s: &Summary, (stream, code): &(Option<usize>, &str), list: &[&Finding]) 
     let more = list.len().saturating_sub(texts.len());
     let more = if more > 0 { format!("\nand {more} more") } else { String::new() };
     let severity = if end == End::Passed { "warning, no failure: " } else { "" };
-    let message = list.first().map(|f| f.text.clone()).unwrap_or_default();
+    let waived = waiver.map(|w| format!("waived by {} until {}: {}", w.id, w.expires, w.reason));
+    let text = list.iter().find(|f| f.waiver.is_none()).or(list.first()).map(|f| f.text.clone());
+    let message = waived.filter(|_| end == End::Skipped && !list.iter().any(|f| violation(&f)));
+    let message = message.or(text).unwrap_or_default();
     let detail = format!("{severity}{}{more}\nsee: wireproof explain {code}", texts.join("\n"));
     Case { name: format!("{place}: {code}"), end, message, detail }
 }

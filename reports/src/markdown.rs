@@ -10,9 +10,19 @@ pub(crate) fn write(s: &Summary, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "# {} {}\n", s.verdict.word(), escape(&s.source.name))?;
     writeln!(out, "{}\n", escape(&s.reason))?;
     facts(s, out)?;
+    if let Some(f) = &s.filter {
+        let (streams, findings) = (f.streams_left_out, f.findings_left_out);
+        let expression = escape(&f.expression);
+        writeln!(out, "\nFiltered: {expression}; {streams} streams and {findings} findings are left out.")?;
+    }
+    if let Some(alerts) = &s.alerts {
+        writeln!(out, "\nAlerts: {}.", alerts.words())?;
+        alerts.failures.iter().try_for_each(|why| writeln!(out, "* {}", escape(why)))?;
+    }
     streams(&s.streams, out)?;
     outputs(&s.outputs, out)?;
     findings(s, out)?;
+    waivers(s, out)?;
     writeln!(out, "\n## What this capture can and cannot show\n")?;
     if !s.drains.is_empty() {
         let failed = s.drains.iter().filter(|d| d.error.is_some()).count();
@@ -109,25 +119,49 @@ fn findings(s: &Summary, out: &mut dyn Write) -> io::Result<()> {
     let digits = s.stamp_digits();
     for group in &groups {
         if group.len() >= FOLD {
-            row(out, &finding_row(group, digits))?;
+            row(out, &finding_row(s, group, digits))?;
         } else {
-            group.iter().try_for_each(|f| row(out, &finding_row(&[f], digits)))?;
+            group.iter().try_for_each(|f| row(out, &finding_row(s, &[f], digits)))?;
         }
     }
     Ok(())
 }
 
+/// Every waiver of the rig, used or not.
+fn waivers(s: &Summary, out: &mut dyn Write) -> io::Result<()> {
+    if s.waivers.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n## Waivers\n")?;
+    head(out, &["id", "code", "streams", "state", "used", "covers", "until", "reason", "findings"])?;
+    s.waivers.iter().try_for_each(|w| {
+        let cells = [
+            w.id.clone(),
+            w.code.clone(),
+            w.streams.clone(),
+            w.state.name().to_owned(),
+            w.used.to_string(),
+            w.limit(),
+            w.expires.clone(),
+            w.reason.clone(),
+            w.findings.join(", "),
+        ];
+        row(out, &cells)
+    })
+}
+
 /// One finding, or several alike: the first with the places of the first few and the sums of all.
-fn finding_row(group: &[&Finding], digits: usize) -> [String; 11] {
+fn finding_row(s: &Summary, group: &[&Finding], digits: usize) -> [String; 11] {
     let Some(first) = group.first() else { return Default::default() };
     let tainted = if first.tainted { ", tainted by capture loss" } else { "" };
+    let waived = s.waiver_of(first).map(|w| format!(", waived by {}", w.id)).unwrap_or_default();
     let folded = if group.len() > 1 { format!(" in {} findings", group.len()) } else { String::new() };
     let before = if alike(group) { "" } else { "such as: " };
     let last = group.last().filter(|_| group.len() > NAMED).map(|f| f.id.clone());
     let ids = listed(group, |f| f.id.clone());
     [
         last.map_or_else(|| ids.clone(), |last| format!("{ids} to {last}")),
-        format!("{}{tainted}", first.severity),
+        format!("{}{tainted}{waived}", first.severity),
         first.code.clone(),
         format!("{}{folded}", count(group)),
         shares(sum(group)).unwrap_or_default(),

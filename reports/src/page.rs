@@ -14,6 +14,7 @@ mod overview;
 pub mod ring;
 pub(crate) mod shell;
 mod streams;
+mod waivers;
 
 use crate::render::RenderError;
 use crate::summary::{Stream, Summary};
@@ -95,6 +96,7 @@ pub fn write(title: &str, s: &Summary, sections: &[Section], out: &mut dyn Write
     devices::write(s, &choice, out)?;
     events::time_line(s, out)?;
     events::write(s, &choice, out)?;
+    waivers::write(s, out)?;
     streams::write(s, &choice, out)?;
     health::write(s, out)?;
     health::limits(s, out)?;

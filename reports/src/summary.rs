@@ -10,8 +10,12 @@ pub use stream::{Causes, Frames, Interval, Octets, Output, Owners, Sequence, Str
 pub use timeline::{Axis, Bars, LossTimes, Timeline};
 pub use totals::{Severities, Totals};
 
+use crate::alerts::Alerts;
+use crate::filter::Filtered;
 use crate::reconcile::Reconciled;
-use crate::verdict::{Verdict, judge};
+use crate::terms::Settled;
+use crate::verdict::{Verdict, filtered, judge};
+use crate::waiver::Waived;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use wireproof_protocols::verify::{self, Account, DatagramCounts};
@@ -63,6 +67,15 @@ pub struct Summary {
     /// The bins that all time lines share; absent when nothing was seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeline: Option<Axis>,
+    /// What a filter left of the run; absent when there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filter: Option<Filtered>,
+    /// What became of the rig's waivers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waivers: Vec<Waived>,
+    /// What became of alerts; absent when there were to be none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alerts: Option<Alerts>,
 }
 
 /// A background download.
@@ -283,6 +296,9 @@ pub struct Finding {
     pub owners: Option<Owners>,
     /// True when the capture itself lost packets at the time.
     pub tainted: bool,
+    /// Index into `waivers` of the one that covers it, so that it does not count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiver: Option<usize>,
 }
 
 impl Summary {
@@ -293,8 +309,23 @@ impl Summary {
 
     /// The record of a run; `cut_short` when it had a fixed length and ended early.
     pub fn of_run(account: &Account, source: Source, observer: Observer, cut_short: bool) -> Summary {
+        Summary::settled(account, source, observer, cut_short, Settled::default())
+    }
+
+    /// The record of a run whose account was settled on terms.
+    pub fn settled(
+        account: &Account,
+        source: Source,
+        observer: Observer,
+        cut_short: bool,
+        settled: Settled,
+    ) -> Summary {
         let observer = observer.with_losses(account);
-        let (verdict, reason) = judge(account, &observer, cut_short);
+        let judged = judge(account, &observer, cut_short);
+        let (verdict, reason) = match &settled.filter {
+            Some(filter) => filtered(judged, filter),
+            None => judged,
+        };
         Summary {
             schema: SCHEMA.to_owned(),
             verdict,
@@ -314,7 +345,15 @@ impl Summary {
             reconciled: None,
             totals: Totals::of(account),
             timeline: Axis::of(account),
+            filter: settled.filter,
+            waivers: settled.waivers,
+            alerts: None,
         }
+    }
+
+    /// The waiver that covers a finding.
+    pub(crate) fn waiver_of(&self, f: &Finding) -> Option<&Waived> {
+        f.waiver.and_then(|at| self.waivers.get(at))
     }
 
     /// The verdict.
@@ -322,10 +361,12 @@ impl Summary {
         self.verdict
     }
 
-    /// Findings with the worst first: by severity, then untainted before tainted, then by count.
+    /// Findings with the worst first: by severity, waived and tainted ones after the others, then by count.
     pub fn worst_first(&self) -> Vec<&Finding> {
         let mut findings: Vec<&Finding> = self.findings.iter().collect();
-        findings.sort_by_key(|f| (severity_rank(&f.severity), f.tainted, std::cmp::Reverse(f.count)));
+        findings.sort_by_key(|f| {
+            (severity_rank(&f.severity), f.waiver.is_some(), f.tainted, std::cmp::Reverse(f.count))
+        });
         findings
     }
 
@@ -386,6 +427,7 @@ impl From<&verify::Finding> for Finding {
             frames: f.frames.clone(),
             owners: f.owners.map(Owners::from),
             tainted: f.tainted,
+            waiver: f.waiver,
         }
     }
 }

@@ -7,6 +7,7 @@ use crate::columns::{Align, Columns};
 use crate::summary::{Causes, Interval, Output, Stream, Summary, Sync};
 use crate::text::{clean, fit, milliseconds, rfc3339, seconds, thousandths, wrap};
 use crate::verdict::Verdict;
+use crate::waiver::Waived;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
@@ -22,7 +23,13 @@ pub(crate) fn write(summary: &Summary, style: Style, out: &mut dyn Write) -> io:
     streams(&summary.streams, width, out)?;
     outputs(&summary.outputs, width, out)?;
     findings::write(summary, style, out)?;
+    waivers(&summary.waivers, width, out)?;
     drains(summary, width, out)?;
+    if let Some(alerts) = &summary.alerts {
+        line(out, width, "alerts", &alerts.words())?;
+        alerts.failures.iter().try_for_each(|why| line(out, width, "", why))?;
+        writeln!(out)?;
+    }
     limits(&summary.limits, width, out)?;
     writeln!(out, "VERDICT {word}: {}", clean(&summary.reason))
 }
@@ -48,7 +55,35 @@ fn header(s: &Summary, width: usize, out: &mut dyn Write) -> io::Result<()> {
     let special = if special.is_empty() { String::new() } else { format!(" ({special})") };
     line("datagrams", &format!("{lighting}{special}, {} other", d.other))?;
     line("kinds", &listed(&d.by_kind))?;
+    if let Some(f) = &s.filter {
+        let left =
+            format!("{} streams and {} findings are left out", f.streams_left_out, f.findings_left_out);
+        line("filter", &format!("{}; {left}, the lines above are of the whole capture", f.expression))?;
+    }
     observer(s, width, out)
+}
+
+/// Every waiver of the rig, used or not.
+fn waivers(waivers: &[Waived], width: usize, out: &mut dyn Write) -> io::Result<()> {
+    if waivers.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\nWAIVERS {}", waivers.len())?;
+    for w in waivers {
+        let head = format!(
+            "{} {} {}: {} of {}, until {}",
+            w.id,
+            w.code,
+            w.state.name(),
+            w.used,
+            w.limit(),
+            w.expires
+        );
+        writeln!(out, "{head}")?;
+        let why = format!("{}; {}", w.streams, w.reason);
+        wrap(&why, width.saturating_sub(4)).iter().try_for_each(|part| writeln!(out, "    {part}"))?;
+    }
+    Ok(())
 }
 
 /// The numbers other than 0 with their words.

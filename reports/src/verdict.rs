@@ -1,7 +1,9 @@
 //! The verdict of a run: one word, one exit code, one reason, derived from the account and the observer alone.
 
+use crate::filter::Filtered;
 use crate::summary::Observer;
 use crate::text::clean;
+use crate::waiver::{self, counting};
 use serde::{Deserialize, Serialize};
 use wireproof_protocols::Severity;
 use wireproof_protocols::verify::{Account, Finding};
@@ -63,12 +65,13 @@ impl Verdict {
 pub fn judge(account: &Account, observer: &Observer, cut_short: bool) -> (Verdict, String) {
     let violations =
         |tainted: bool| move |f: &&Finding| f.severity == Severity::Violation && f.tainted == tainted;
-    let proven: Vec<&Finding> = account.findings.iter().filter(violations(false)).collect();
-    let tainted = account.findings.iter().filter(violations(true)).count();
+    let proven: Vec<&Finding> = counting(account).filter(violations(false)).collect();
+    let tainted = counting(account).filter(violations(true)).count();
     let open: u64 = account
         .streams
         .iter()
-        .fold(0, |sum, s| sum.saturating_add(s.sequence.lost.saturating_sub(s.sequence.lost_min)));
+        .fold(0u64, |sum, s| sum.saturating_add(s.sequence.lost.saturating_sub(s.sequence.lost_min)))
+        .saturating_sub(waiver::open(account));
     if observer.lost > 0 {
         return (Verdict::Invalid, format!("the observer itself lost {}", count(observer.lost, "datagram")));
     }
@@ -96,6 +99,19 @@ pub fn judge(account: &Account, observer: &Observer, cut_short: bool) -> (Verdic
     (Verdict::Pass, pass_reason(account))
 }
 
+/// The verdict on what a filter left: nothing at all was no test, and every reason names the filter.
+pub(crate) fn filtered((verdict, reason): (Verdict, String), filter: &Filtered) -> (Verdict, String) {
+    let all = filter.streams + filter.streams_left_out;
+    let which =
+        format!("filtered, {} of {} where {}", filter.streams, count(all, "stream"), filter.expression);
+    match (filter.streams, verdict) {
+        (0, Verdict::Pass) => {
+            (Verdict::Inconclusive, format!("no stream fits the filter, nothing was judged ({which})"))
+        }
+        _ => (verdict, format!("{reason} ({which})")),
+    }
+}
+
 fn worst<'a>(findings: &[&'a Finding]) -> Option<&'a Finding> {
     findings.iter().copied().reduce(|a, b| if b.count > a.count { b } else { a })
 }
@@ -109,11 +125,15 @@ fn pass_reason(account: &Account) -> String {
     if account.datagrams.lighting == 0 {
         return "no lighting datagrams, nothing was judged".to_owned();
     }
-    let number = |s: Severity| account.findings.iter().filter(|f| f.severity == s).count() as u64;
-    match (number(Severity::Warning), number(Severity::Info)) {
+    let number = |s: Severity| counting(account).filter(|f| f.severity == s).count() as u64;
+    let found = match (number(Severity::Warning), number(Severity::Info)) {
         (0, 0) => "nothing found".to_owned(),
         (0, infos) => format!("nothing worse than info ({infos} info)"),
         (warnings, _) => format!("no violation ({})", count(warnings, "warning")),
+    };
+    match waiver::waived(account) {
+        0 => found,
+        n => format!("{found}; {} waived", count(n, "finding")),
     }
 }
 

@@ -69,6 +69,8 @@ fn account() -> Account {
         owners: Some(Owners::default()),
         tainted: true,
         open: 0,
+        missing: None,
+        waiver: None,
     };
     let output = OutputAccount {
         name: "pole-b".to_owned(),

@@ -4,21 +4,19 @@ use super::args::AnalyzeArgs;
 use super::config::Settings;
 use super::failure::Failure;
 use super::{output, report, rings, say};
+use crate::analysis;
 use crate::taping::Taping;
-use crate::{analysis, rig_file};
 use std::path::Path;
-use wireproof_protocols::verify::Options;
 use wireproof_reports::{Observer, Summary};
 
 /// Runs the verb.
 pub(super) fn run(args: &AnalyzeArgs) -> Result<u8, Failure> {
     output::check(&args.files, args.report.output.as_deref())?;
     check_tape(args)?;
-    let settings = Settings::resolve(&args.report)?;
-    let rig = settings.rig.as_deref().map(rig_file::load).transpose()?;
-    let options = Options { rig, strict: settings.strict, ..Options::default() };
+    let settings = Settings::of(&args.report)?;
+    let terms = settings.terms(false)?;
     let mut tape = args.tape.as_deref().map(start).transpose()?;
-    let (read, mut account) = analysis::analyze_taping(&args.files, options, &mut tape)?;
+    let (read, mut account) = analysis::analyze_taping(&args.files, terms.options.clone(), &mut tape)?;
     let retaped = tape.as_ref().is_some_and(Taping::has_refused);
     let taped = tape.map(|tape| tape.finish(read.timestamps == "file-us"));
     if let (0, Some(damage)) = (read.packets, &read.damaged) {
@@ -26,7 +24,9 @@ pub(super) fn run(args: &AnalyzeArgs) -> Result<u8, Failure> {
         return Err(Failure::io(&what, "fetch the capture again"));
     }
     let reconciled = rings::of_files(&mut account, &args.ring, args.ring_clock, &args.files)?;
-    let mut summary = Summary::new(&account, analysis::source(read), Observer::default());
+    let settled = terms.settle(&mut account);
+    let (source, observer) = (analysis::source(read), Observer::default());
+    let mut summary = Summary::settled(&account, source, observer, false, settled);
     summary.reconciled = reconciled;
     report::write(&args.report, &settings, &mut summary)?;
     if let Some(damage) = &summary.source.damaged {

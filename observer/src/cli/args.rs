@@ -70,6 +70,8 @@ pub(super) enum Verb {
     DeviceService(Box<super::device_service::DeviceServiceArgs>),
     /// Run the planted-fault corpus through the verifier
     Selftest(SelftestArgs),
+    /// Print, check and show settings: files, variables, defaults
+    Config(super::config::ConfigArgs),
     /// Print shell completions
     Completions(CompletionsArgs),
     /// Print or write the manual pages
@@ -100,18 +102,21 @@ pub(super) struct ReportArgs {
     #[arg(skip)]
     pub(super) unheard: bool,
     /// Output format of the summary [default: table]
-    #[arg(long, value_parser = format_parser(), env = "WIREPROOF_FORMAT", hide_env = true)]
+    #[arg(long, value_parser = format_parser())]
     pub(super) format: Option<Format>,
     /// Write the summary here instead of standard output; - is standard output
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,
     /// Verify against the outputs this file declares
-    #[arg(long, value_name = "FILE", env = "WIREPROOF_RIG", hide_env = true)]
+    #[arg(long, value_name = "FILE")]
     pub(super) rig: Option<PathBuf>,
     /// Raise warnings to violations
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true",
-          value_parser = clap::builder::BoolishValueParser::new(), env = "WIREPROOF_STRICT", hide_env = true)]
+          value_parser = clap::builder::BoolishValueParser::new())]
     pub(super) strict: Option<bool>,
+    /// Report and judge only streams that fit, such as 'protocol == sacn && universe in 1..12'
+    #[arg(id = "where", long = "where", value_name = "EXPR")]
+    pub(super) filter: Option<String>,
     /// Exit with 0 whatever the verdict; errors keep their codes
     #[arg(long)]
     pub(super) exit_zero: bool,
@@ -119,7 +124,7 @@ pub(super) struct ReportArgs {
     #[arg(long)]
     pub(super) anonymize: bool,
     /// Colour of the table [default: auto]
-    #[arg(long, value_name = "WHEN", env = "WIREPROOF_COLOR", hide_env = true)]
+    #[arg(long, value_name = "WHEN")]
     pub(super) color: Option<Color>,
 }
 
@@ -130,8 +135,8 @@ Examples:
   wireproof analyze show.pcapng --format html -o report.html
   tcpdump -i eth1 -c 5000 -w - udp | wireproof analyze - --rig rig.toml --format json -o show.json
 
-Several files are one run in the given order. WIREPROOF_FORMAT, WIREPROOF_COLOR, WIREPROOF_STRICT and
-WIREPROOF_RIG stand in for the options; below them ./wireproof.toml, then the user's config.toml.")]
+Several files are one run in the given order. WIREPROOF_FORMAT, WIREPROOF_RIG and others stand in for options; below them
+./wireproof.toml, then the user's config.toml (see wireproof config).")]
 pub(super) struct AnalyzeArgs {
     /// Captures or tapes: pcap, pcapng or tape, plain or packed with gzip or zstd; - is standard input
     #[arg(required = true, value_name = "FILE")]
@@ -180,10 +185,10 @@ pub(super) struct ObserveArgs {
     #[arg(long, requires = "interface")]
     pub(super) no_promiscuous: bool,
     /// Join the multicast groups of these sACN universes, such as 1-12,40
-    #[arg(long, value_name = "UNIVERSES", conflicts_with = "interface")]
+    #[arg(long, value_name = "UNIVERSES")]
     pub(super) join: Option<Universes>,
     /// Join on this interface
-    #[arg(long, value_name = "IF", requires = "join")]
+    #[arg(long, value_name = "IF")]
     pub(super) join_on: Option<String>,
     /// End after this long, such as 90s or 10min
     #[arg(long, value_name = "TIME", value_parser = super::quantity::time)]
@@ -199,19 +204,19 @@ pub(super) struct ObserveArgs {
     #[arg(long, value_name = "URL")]
     pub(super) drain: Option<String>,
     /// Time from one download to the next
-    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = super::quantity::time, requires = "drain")]
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = super::quantity::time)]
     pub(super) drain_every: Duration,
     /// Folder for the downloads
-    #[arg(long, value_name = "DIR", default_value = "drains", requires = "drain")]
+    #[arg(long, value_name = "DIR", default_value = "drains")]
     pub(super) drain_dir: PathBuf,
     /// Write a pcapng file, findings as comments, drop evidence included
     #[arg(short = 'w', long, value_name = "FILE", conflicts_with = "anonymize")]
     pub(super) write: Option<PathBuf>,
     /// Begin another file after this size or time, such as 1GiB or 10min
-    #[arg(long, value_name = "LIMIT", value_parser = super::quantity::rotation, requires = "write")]
+    #[arg(long, value_name = "LIMIT", value_parser = super::quantity::rotation)]
     pub(super) rotate: Option<Rotation>,
     /// Keep this many rotated files; the oldest go [default: all]
-    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, requires = "rotate")]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub(super) keep: usize,
     /// Write a tape: a record of 64 octets for each datagram; `analyze` tells the same from it as from the packets
     #[arg(long, value_name = "FILE", conflicts_with = "anonymize")]
@@ -233,6 +238,8 @@ pub(super) struct ObserveArgs {
     pub(super) soak: SoakArgs,
     #[command(flatten)]
     pub(super) serve: ServeArgs,
+    #[command(flatten)]
+    pub(super) alert: super::alerts::AlertArgs,
     /// Say nothing while the run goes on
     #[arg(short, long)]
     pub(super) quiet: bool,
@@ -282,8 +289,11 @@ pub(super) struct ServeArgs {
 #[command(after_help = "\
 Examples:
   wireproof learn rehearsal.pcapng -o rig.toml
-  wireproof learn rehearsal.pcapng.zst | less")]
+  wireproof learn rehearsal.pcapng.zst --where 'source == 10.0.0.*' | less")]
 pub(super) struct LearnArgs {
+    /// Learn only from streams that fit, such as 'protocol == sacn'
+    #[arg(id = "where", long = "where", value_name = "EXPR")]
+    pub(super) filter: Option<String>,
     /// Captures, one run in the given order; - is standard input
     #[arg(required = true, value_name = "FILE")]
     pub(super) files: Vec<PathBuf>,
@@ -316,7 +326,7 @@ Examples:
   wireproof slice show.pcapng --finding f0007 --around 30f -o f0007.pcapng
   wireproof slice show.pcapng --finding f0001 --around 2s --rig rig.toml -o f0001.pcapng
 
-Give --rig and --strict as in the run that gave the finding its id. The piece is checked: it is made
+Give --rig and --strict as in the run that gave the finding its id; a filter (--where) changes no id. The piece is checked: it is made
 longer than --around while analyze does not find the finding again in it.")]
 pub(super) struct SliceArgs {
     /// The capture; it is read several times, so that standard input will not do

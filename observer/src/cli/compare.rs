@@ -2,7 +2,7 @@
 
 use super::failure::{FAIL, Failure, USAGE};
 use super::inputs::{self, Input, rendered};
-use super::{config, output, say};
+use super::{config, filter, output, say};
 use crate::analysis;
 use crate::baseline::checked;
 use crate::infile;
@@ -16,7 +16,7 @@ use wireproof_reports::baseline::Baseline;
 use wireproof_reports::compare::Refusal;
 use wireproof_reports::compare_runs::{Runs, Said};
 use wireproof_reports::record::Record;
-use wireproof_reports::{Comparison, Format, Observer, Style, Summary, Verdict};
+use wireproof_reports::{Comparison, Filter, Format, Observer, Style, Summary, Terms, Verdict};
 
 /// Longest file of budgets, octets.
 const BUDGETS: u64 = 1 << 20;
@@ -48,6 +48,9 @@ pub(super) struct CompareArgs {
     /// Exit with 1 when a figure of the second run is worse, or a stream is gone
     #[arg(long)]
     fail_on_worse: bool,
+    /// Compare only streams of captures that fit, such as 'protocol == sacn'
+    #[arg(id = "where", long = "where", value_name = "EXPR")]
+    filter: Option<String>,
     /// Output format
     #[arg(long, value_parser = formats(), default_value = "table")]
     format: Format,
@@ -74,6 +77,7 @@ pub(super) fn formats() -> impl TypedValueParser<Value = Format> {
 /// Runs the verb.
 pub(super) fn run(args: &CompareArgs) -> Result<u8, Failure> {
     output::check(&[args.before.clone(), args.after.clone()], args.output.as_deref())?;
+    filter::parse(args.filter.as_deref())?;
     let before = inputs::read(&args.before)?;
     if let Input::Record(record) = before {
         return match *record {
@@ -85,6 +89,10 @@ pub(super) fn run(args: &CompareArgs) -> Result<u8, Failure> {
 }
 
 fn with_baseline(args: &CompareArgs, baseline: &Baseline) -> Result<u8, Failure> {
+    if args.filter.is_some() {
+        let todo = "leave it out, a baseline is of a whole run";
+        return Err(Failure::usage("--where is for two captures", todo));
+    }
     if args.fail_on_worse {
         let what = "--fail-on-worse is for two runs";
         return Err(Failure::usage(what, "leave it out, a comparison with a baseline fails by itself"));
@@ -142,7 +150,13 @@ fn runs(args: &CompareArgs, before: Input) -> Result<u8, Failure> {
             "two runs are compared where they are alike, and the rest says why not",
         ));
     }
-    let (before, after) = (summary(&args.before, before)?, summary(&args.after, inputs::read(&args.after)?)?);
+    let wanted = filter::parse(args.filter.as_deref())?;
+    let read = |path: &Path, input| summary(path, input, wanted.clone());
+    let (before, after) = (read(&args.before, before)?, read(&args.after, inputs::read(&args.after)?)?);
+    let expression = |summary: &Summary| summary.filter.as_ref().map(|f| f.expression.clone());
+    if expression(&before) != expression(&after) {
+        say("the runs are not filtered alike: what only one of them kept is new or gone here");
+    }
     let runs = Runs::of(&before, &after).map_err(|why| inputs::untrusted(&args.before, &why))?;
     let style = style();
     output::write(args.output.as_deref(), |out| rendered(runs.render(args.format, style, out)))?;
@@ -157,9 +171,13 @@ fn runs(args: &CompareArgs, before: Input) -> Result<u8, Failure> {
 }
 
 /// The summary of a run; a capture is read by the engine of `analyze`.
-fn summary(path: &Path, input: Input) -> Result<Summary, Failure> {
+fn summary(path: &Path, input: Input, filter: Option<Filter>) -> Result<Summary, Failure> {
     match input {
         Input::Record(record) => match *record {
+            Record::Summary(_) if filter.is_some() => {
+                let what = format!("{} is a summary, --where is for captures", path.display());
+                Err(Failure::usage(&what, "give --where to the analyze or observe that makes it"))
+            }
             Record::Summary(summary) => Ok(*summary),
             Record::Baseline(_) => {
                 let what = format!("{} is a baseline", path.display());
@@ -178,7 +196,7 @@ fn summary(path: &Path, input: Input) -> Result<Summary, Failure> {
             ))
         }
         Input::Capture(path) => {
-            let (read, account) = analysis::analyze(&[&path], Options::default())?;
+            let (read, mut account) = analysis::analyze(&[&path], Options::default())?;
             if let (0, Some(damage)) = (read.packets, &read.damaged) {
                 let what = format!("nothing could be read of {}, {damage}", read.name);
                 return Err(Failure::io(&what, "fetch the capture again"));
@@ -186,7 +204,8 @@ fn summary(path: &Path, input: Input) -> Result<Summary, Failure> {
             if let Some(damage) = &read.damaged {
                 say(&format!("{} is damaged, everything before it was judged: {damage}", read.name));
             }
-            Ok(Summary::new(&account, analysis::source(read), Observer::default()))
+            let settled = Terms { filter, ..Terms::default() }.settle(&mut account);
+            Ok(Summary::settled(&account, analysis::source(read), Observer::default(), false, settled))
         }
     }
 }

@@ -27,6 +27,15 @@ pub(super) enum Failure {
         /// What went wrong and what to do, one line.
         text: String,
     },
+    /// The same about a place in what was typed, which stands below it.
+    Shown {
+        /// Exit code.
+        code: u8,
+        /// What went wrong and what is allowed, one line.
+        text: String,
+        /// What was typed, and carets under the place.
+        below: [String; 2],
+    },
 }
 
 impl Failure {
@@ -50,7 +59,7 @@ impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Failure::Write(error) => write!(f, "{error}"),
-            Failure::Said { text, .. } => f.write_str(text),
+            Failure::Said { text, .. } | Failure::Shown { text, .. } => f.write_str(text),
         }
     }
 }

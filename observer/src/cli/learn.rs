@@ -2,7 +2,7 @@
 
 use super::args::LearnArgs;
 use super::failure::Failure;
-use super::output;
+use super::{filter, output};
 use crate::capture::SourceReport;
 use crate::{analysis, rig_file};
 use std::collections::BTreeSet;
@@ -16,14 +16,19 @@ const NOTHING_LEARNED: u8 = 3;
 /// Runs the verb.
 pub(super) fn run(args: &LearnArgs) -> Result<u8, Failure> {
     output::check(&args.files, args.output.as_deref())?;
-    let (report, account) = analysis::analyze(&args.files, Options::default())?;
+    let wanted = filter::parse(args.filter.as_deref())?;
+    let (report, mut account) = analysis::analyze(&args.files, Options::default())?;
+    let filtered = wanted.map(|wanted| wireproof_reports::filter::filter(&mut account, &wanted, &[]));
     let rig = learned(&account);
     if rig.outputs.is_empty() {
         let text =
             format!("{} shows no output to learn: capture some seconds of a running show", report.name);
+        let text = if filtered.is_some() { format!("{text}, or look at --where") } else { text };
         return Err(Failure::Said { code: NOTHING_LEARNED, text });
     }
-    let text = rig_file::to_toml(&rig, &origin(&report, &account));
+    let mut origin = origin(&report, &account);
+    origin.extend(filtered.map(|f| format!("Only streams where {}.", f.expression)));
+    let text = rig_file::to_toml(&rig, &origin);
     output::write(args.output.as_deref(), |out| Ok(out.write_all(text.as_bytes())?))?;
     Ok(0)
 }

@@ -38,6 +38,7 @@ const STATUS: &[(&str, &[u8])] = &[
     ("baseline", &[0, 2, 6, 7]),
     ("report", &[0, 2, 6, 7]),
     ("selftest", &[0, 1, 2, 4, 6]),
+    ("config", &[0, 2, 6]),
     ("completions", &[0, 2]),
     ("man", &[0, 2, 6]),
 ];
@@ -62,6 +63,7 @@ const RELATED: &[(&str, &[&str])] = &[
     ("compare", &["baseline", "report", "analyze"]),
     ("report", &["analyze", "compare"]),
     ("selftest", &["demo", "doctor"]),
+    ("config", &["analyze", "observe"]),
     ("completions", &["man"]),
     ("man", &["completions"]),
 ];

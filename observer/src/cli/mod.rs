@@ -1,5 +1,6 @@
 //! The command line: verbs, exit codes, and one line for everything that goes wrong.
 
+mod alerts;
 mod analyze;
 mod args;
 mod baseline;
@@ -15,6 +16,7 @@ mod doctor;
 mod explain;
 mod extcap;
 mod failure;
+mod filter;
 mod generate;
 mod inputs;
 mod learn;
@@ -42,7 +44,7 @@ mod tui;
 
 use args::{Cli, Verb};
 use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser};
+use clap::{CommandFactory, FromArgMatches};
 use failure::Failure;
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -50,11 +52,7 @@ use wireproof_reports::text::clean;
 
 /// Runs the command line and returns the exit code (`docs/exit-codes.md`).
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
-    let outcome = match Cli::try_parse_from(extcap::named(arguments)) {
-        Ok(cli) => dispatch(cli.verb),
-        Err(error) => not_parsed(&error),
-    };
-    match outcome {
+    match parsed(extcap::named(arguments)).and_then(|cli| cli.map_or(Ok(0), |cli| dispatch(cli.verb))) {
         Ok(code) => code,
         // Whoever read standard output has enough; that is no error.
         Err(Failure::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => 0,
@@ -66,6 +64,28 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             say(&text);
             code
         }
+        Err(Failure::Shown { code, text, below }) => {
+            say(&text);
+            below.iter().for_each(|line| drop(writeln!(io::stderr(), "  {}", clean(line))));
+            code
+        }
+    }
+}
+
+/// The command line, with variables and files under its options; `None` when it was help that was asked for.
+fn parsed(arguments: Vec<OsString>) -> Result<Option<Cli>, Failure> {
+    let tool = || config::with_variables(Cli::command());
+    let mut outcome = tool().try_get_matches_from(&arguments);
+    let verb = outcome.as_ref().ok().and_then(|matches| matches.subcommand_name());
+    if verb.is_some_and(|verb| config::VERBS.contains(&verb)) {
+        outcome = config::Layers::read()?.under(tool()).try_get_matches_from(&arguments);
+    }
+    if let Ok(matches) = &outcome {
+        config::agree(matches)?;
+    }
+    match outcome.and_then(|matches| Cli::from_arg_matches(&matches)) {
+        Ok(cli) => Ok(Some(cli)),
+        Err(error) => not_parsed(&error).map(|()| None),
     }
 }
 
@@ -95,6 +115,7 @@ fn dispatch(verb: Verb) -> Result<u8, Failure> {
         Verb::Report(args) => render::run(&args),
         Verb::DeviceService(args) => device_service::run(*args),
         Verb::Selftest(args) => selftest::run(&args),
+        Verb::Config(args) => config::run(&args),
         Verb::Completions(args) => generate::completions(&args),
         Verb::Man(args) => generate::man(&args),
     }
@@ -105,12 +126,9 @@ fn say(text: &str) {
     let _ = writeln!(io::stderr(), "wireproof: {}", clean(text));
 }
 
-fn not_parsed(error: &clap::Error) -> Result<u8, Failure> {
+fn not_parsed(error: &clap::Error) -> Result<(), Failure> {
     match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            error.print()?;
-            Ok(0)
-        }
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Ok(error.print()?),
         ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             Err(Failure::usage("no verb given", "`wireproof --help` lists them"))
         }

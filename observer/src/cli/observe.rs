@@ -6,8 +6,9 @@ use super::failure::Failure;
 use super::live_view::View;
 use super::transmit::interrupts;
 use super::tui::{self, Plan, Tui};
-use super::{config, output, report, rings, say, serve, soak, stall};
-use crate::live::conduct::{Observed, Run, RunError, conduct};
+use super::{alerts, config, output, report, rings, say, serve, soak, stall};
+use crate::alert::Alerter;
+use crate::live::conduct::{Event, Observed, Run, RunError, conduct};
 use crate::live::drain::{DrainPlan, DrainSpan, DrainStatus, DrainUrl, RingCheck};
 use crate::live::multicast::Joins;
 use crate::live::quiet::Quiet;
@@ -17,17 +18,15 @@ use crate::live::ring::RingSource;
 use crate::live::source::{Source as LiveSource, SourceInfo};
 use crate::live::tap::{BUFFER_BYTES, TapFilter, TapOptions};
 use crate::live::udp::{UdpOptions, UdpSource};
-use crate::rig_file;
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use wireproof_protocols::registry::DECODERS;
-use wireproof_protocols::verify::Options;
 use wireproof_recorder::offset::{DRIFT_PPM, NoOffset, estimate};
 use wireproof_reports::summary::Fragments;
-use wireproof_reports::{DeviceClock, Drain, DrainedRing, Source, Summary};
+use wireproof_reports::{DeviceClock, Drain, DrainedRing, Settled, Source, Summary, Terms};
 
 /// Time between two pictures on a terminal, and between two lines elsewhere.
 const PICTURES: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(10)];
@@ -39,10 +38,12 @@ pub(super) fn run(args: &ObserveArgs) -> Result<u8, Failure> {
         tui::check()?;
     }
     serve::check(&args.serve)?;
-    let settings = Settings::resolve(&args.report)?;
-    let rig = settings.rig.as_deref().map(rig_file::load).transpose()?;
-    let no_drop_counter = !cfg!(target_os = "linux");
-    let options = Options { rig, strict: settings.strict, no_drop_counter };
+    let settings = Settings::of(&args.report)?;
+    let terms = settings.terms(!cfg!(target_os = "linux"))?;
+    if args.fail_fast && (terms.filter.is_some() || !terms.waivers.is_empty()) {
+        let what = "--fail-fast ends at any violation, before a filter or a waiver can say anything";
+        return Err(Failure::usage(what, "leave out --fail-fast, or --where and the rig's waivers"));
+    }
     let drain = drain(args)?;
     if args.self_check {
         let text = stall::check()?;
@@ -51,8 +52,9 @@ pub(super) fn run(args: &ObserveArgs) -> Result<u8, Failure> {
         }
     }
     if args.soak.until_bound.is_some() {
-        return soak::run(args, &settings, &options);
+        return soak::run(args, &settings, &terms);
     }
+    let mut alerter = alerts::start(&args.alert, terms.filter.as_ref(), args.report.anonymize)?;
     let interrupted = interrupts()?;
     let (sources, _quiet) = open(args, args.quiet)?;
     let infos: Vec<SourceInfo> = sources.iter().map(|source| source.info().clone()).collect();
@@ -85,23 +87,32 @@ pub(super) fn run(args: &ObserveArgs) -> Result<u8, Failure> {
         *run.tap.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(tap));
     }
     if args.tui {
-        return full_screen(args, &settings, sources, options, &run);
+        return full_screen(args, (&settings, &terms), sources, &run, alerter);
     }
     let mut view = View::new(is_terminal, args.quiet, config::width());
-    let observed = conduct(sources, options, &run, &mut |event| view.show(&event))?;
+    let observed = conduct(sources, terms.options.clone(), &run, &mut |event| {
+        tell(&mut alerter, &event);
+        view.show(&event);
+    })?;
     view.clear();
     let unwritten = web.and_then(|web| web.stop());
-    let code = finish(args, &settings, observed)?;
+    let code = finish(args, (&settings, &terms), observed, alerter)?;
     unwritten.map_or(Ok(code), |error| Err(Failure::io_line(&error)))
+}
+
+fn tell(alerter: &mut Option<Alerter>, event: &Event<'_>) {
+    if let (Some(alerter), Event::Found(told)) = (alerter, event) {
+        alerter.found(told);
+    }
 }
 
 /// The same run in a full-screen view, then its verdict, then the evidence that was marked in the view.
 fn full_screen(
     args: &ObserveArgs,
-    settings: &Settings,
+    (settings, terms): (&Settings, &Terms),
     sources: Vec<Box<dyn LiveSource>>,
-    options: Options,
     run: &Run,
+    mut alerter: Option<Alerter>,
 ) -> Result<u8, Failure> {
     let mut tui = Tui::start(Plan {
         color: settings.colored_on(true),
@@ -109,14 +120,17 @@ fn full_screen(
         interrupted: Arc::clone(&run.interrupted),
         wanted: Arc::clone(&run.wanted),
     })?;
-    let observed = conduct(sources, options.clone(), run, &mut |event| tui.show(&event));
+    let observed = conduct(sources, terms.options.clone(), run, &mut |event| {
+        tell(&mut alerter, &event);
+        tui.show(&event);
+    });
     let (marks, failed) = tui.close();
     if let Some(why) = failed {
         say(&format!("the full-screen view ended early ({why}); the run went on"));
     }
-    let code = finish(args, settings, observed?)?;
+    let code = finish(args, (settings, terms), observed?, alerter)?;
     if let Some(capture) = args.write.as_deref().filter(|_| !marks.is_empty()) {
-        tui::cut(capture, &marks, &options)?;
+        tui::cut(capture, &marks, &terms.options)?;
     }
     Ok(code)
 }
@@ -153,11 +167,18 @@ fn check(args: &ObserveArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-fn finish(args: &ObserveArgs, settings: &Settings, mut observed: Observed) -> Result<u8, Failure> {
+fn finish(
+    args: &ObserveArgs,
+    (settings, terms): (&Settings, &Terms),
+    mut observed: Observed,
+    alerter: Option<Alerter>,
+) -> Result<u8, Failure> {
     let kept = arrivals(args, &observed);
     let reconciled = rings::of_drains(&mut observed, &args.drain_dir, &kept)?;
-    let mut summary = summary(&observed);
+    let settled = terms.settle(&mut observed.account);
+    let mut summary = settled_summary(&observed, settled);
     summary.reconciled = reconciled;
+    alerts::finish(alerter, &mut summary, args.quiet);
     report::write(&args.report, settings, &mut summary)?;
     if !args.quiet {
         missed(&observed).iter().for_each(|line| say(line));
@@ -188,8 +209,14 @@ fn arrivals(args: &ObserveArgs, observed: &Observed) -> Vec<PathBuf> {
 
 /// The run record of a live run.
 pub(super) fn summary(observed: &Observed) -> Summary {
+    settled_summary(observed, Settled::default())
+}
+
+/// The run record of a live run whose account was settled on terms.
+pub(super) fn settled_summary(observed: &Observed, settled: Settled) -> Summary {
     let observer = observed.observer.clone();
-    let mut summary = Summary::of_run(&observed.account, source(observed), observer, observed.cut_short);
+    let source = source(observed);
+    let mut summary = Summary::settled(&observed.account, source, observer, observed.cut_short, settled);
     summary.drains = observed.drains.iter().map(drained).collect();
     summary.device_clock = device_clock(&observed.drains);
     summary

@@ -17,9 +17,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use wireproof_matrices::soak::{After, DiskPolicy, Rule, Soak, rate_text};
-use wireproof_protocols::verify::Options;
 use wireproof_reports::soak::{METRIC, SoakReport, Window};
-use wireproof_reports::{Format, Style, Verdict};
+use wireproof_reports::{Format, Style, Terms, Verdict};
 
 /// One-sided error of the bound, ppm: 95 %.
 const ALPHA_PPM: u64 = 50_000;
@@ -29,14 +28,14 @@ const SHORTEST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(3_600);
 
 /// Runs the soak.
-pub(super) fn run(args: &ObserveArgs, settings: &Settings, options: &Options) -> Result<u8, Failure> {
+pub(super) fn run(args: &ObserveArgs, settings: &Settings, terms: &Terms) -> Result<u8, Failure> {
     let rule = rule(&args.soak)?;
     check(args, settings)?;
-    let identity = folder::identity(args, options);
+    let identity = folder::identity(args, terms);
     let (folder, standing) = Folder::open(&args.soak.soak, &rule, &identity, args.soak.window)?;
     let mut course = Course {
         args,
-        options,
+        terms,
         interrupted: interrupts()?,
         begun: Instant::now(),
         view: View::new(is_watched(args), args.quiet, config::width()),
@@ -69,6 +68,7 @@ fn check(args: &ObserveArgs, settings: &Settings) -> Result<(), Failure> {
         ("--tape", args.tape.is_some()),
         ("--drain", args.drain.is_some()),
         ("--tap", args.tap.is_some()),
+        ("--exec and --webhook", args.alert.exec.is_some() || args.alert.webhook.is_some()),
         ("--anonymize", args.report.anonymize),
         ("--tui", args.tui),
         ("--web", serve.web.is_some()),
@@ -97,7 +97,7 @@ fn is_watched(args: &ObserveArgs) -> bool {
 /// A soak on its way.
 struct Course<'a> {
     args: &'a ObserveArgs,
-    options: &'a Options,
+    terms: &'a Terms,
     interrupted: Arc<AtomicBool>,
     begun: Instant,
     view: View,
@@ -161,12 +161,12 @@ impl Course<'_> {
             ..Run::default()
         };
         let (view, first) = (&mut self.view, number == 1);
-        let observed = conduct(sources, self.options.clone(), &run, &mut |event| match event {
+        let observed = conduct(sources, self.terms.options.clone(), &run, &mut |event| match event {
             Event::Listening(_) if !first => {}
             event => view.show(&event),
         });
         self.view.clear();
-        let observed = observed?;
+        let mut observed = observed?;
         if let Some(error) = observed.taped.as_ref().and_then(|tape| tape.failed.as_ref()) {
             let what = format!("{}: its tape ended early ({error})", self.folder.tape(number).display());
             return Err(Failure::io(&what, "make room on the disk; the same command goes on"));
@@ -179,7 +179,9 @@ impl Course<'_> {
             self.folder.discard(number);
             return Ok(After::default());
         }
-        let summary = observe::summary(&observed);
+        // The limits of waivers are those of a window.
+        let settled = self.terms.settle(&mut observed.account);
+        let summary = observe::settled_summary(&observed, settled);
         let mut window = self.standing.memory.read(number, &summary);
         window.chunk.bytes = self.folder.size(number);
         let after = self.standing.soak.take(&window.chunk);

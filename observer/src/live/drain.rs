@@ -14,6 +14,7 @@ mod worker;
 
 pub use ask::{Answer, Ask, ask};
 pub use fetch::FetchError;
+pub(crate) use fetch::{connect, request};
 pub use single::{Single, SingleError, single};
 pub use url::{BadUrl, DrainUrl};
 pub use verify::{RingCheck, RingFacts};

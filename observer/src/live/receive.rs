@@ -17,6 +17,7 @@ use std::time::{Duration, Instant, SystemTime};
 use wireproof_protocols::attribution::STALL_LIMIT;
 use wireproof_protocols::verify::{DropLayer, Finding, HostDrops, Progress, Verifier, rules};
 use wireproof_protocols::{Arrival, Rule, Severity, Timestamp};
+use wireproof_reports::filter::StreamSoFar;
 
 /// Time between two readings of the sources' counters.
 const COUNTERS_EVERY: Duration = Duration::from_millis(100);
@@ -38,6 +39,8 @@ pub struct Told {
     pub stream: String,
     /// What was found.
     pub text: String,
+    /// The stream concerned, as a filter sees it.
+    pub subject: Option<Box<StreamSoFar>>,
 }
 
 /// What the loop is connected to.
@@ -434,7 +437,15 @@ impl Loop {
 
 fn told(f: &Finding, verifier: &Verifier) -> Told {
     let stream = f.stream.and_then(|s| verifier.stream_name(s)).unwrap_or_default();
-    Told { code: f.code, severity: f.severity, at: Timestamp(f.first_ns), stream, text: f.text.clone() }
+    let subject = f.stream.and_then(|s| verifier.identity(s)).map(|account| Box::new(StreamSoFar(account)));
+    Told {
+        code: f.code,
+        severity: f.severity,
+        at: Timestamp(f.first_ns),
+        stream,
+        text: f.text.clone(),
+        subject,
+    }
 }
 
 /// Both clocks, the steady one since `began`.

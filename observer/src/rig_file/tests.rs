@@ -4,6 +4,7 @@ use super::*;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 use std::net::IpAddr;
+use wireproof_reports::waiver::Scope;
 
 const GOOD: &str = r#"
 [[output]]
@@ -188,4 +189,72 @@ fn a_rig_that_asks_for_nothing_is_refused() {
     for text in ["", "# a comment\n"] {
         assert!(refusal(text).2.contains("wireproof learn"), "{text:?}");
     }
+}
+
+const WAIVER: &str = r#"
+[[waiver]]
+code = "SEQ-LOST"
+output = "pole-b"
+streams = "1-3,40"
+max = 3
+reason = "switch 3 drops; ticket 17"
+expires = 2026-12-31
+"#;
+
+#[test]
+fn a_waiver_is_read_with_the_keys_of_an_output_or_an_expression() {
+    let file = parse_whole("rig.toml", &format!("{GOOD}{WAIVER}")).unwrap();
+    let [waiver] = file.waivers.as_slice() else { panic!("{:?}", file.waivers) };
+    assert_eq!((waiver.code, waiver.reason.as_str()), ("SEQ-LOST", "switch 3 drops; ticket 17"));
+    assert_eq!(waiver.expires.to_string(), "2026-12-31");
+    let Scope::Streams(filter) = &waiver.scope else { panic!("{waiver:?}") };
+    assert_eq!(filter.text(), "output == \"pole-b\" && stream_id in [1..3, 40]");
+    let by_where = WAIVER
+        .replace("output = \"pole-b\"\n", "")
+        .replace("streams = \"1-3,40\"", "where = 'universe == 7'")
+        .replace("2026-12-31", "\"2026-12-31\"");
+    let file = parse_whole("rig.toml", &by_where).unwrap();
+    assert!(matches!(&file.waivers[0].scope, Scope::Streams(f) if f.text() == "universe == 7"));
+    assert_eq!(file.rig, Rig::default());
+    let of_capture = by_where.replace("where = 'universe == 7'", "capture = true");
+    assert_eq!(parse_whole("rig.toml", &of_capture).unwrap().waivers[0].scope, Scope::Capture);
+}
+
+#[test]
+fn every_bad_waiver_names_its_line_and_what_is_allowed() {
+    let cases = [
+        ("code", "code = \"OBS-LOST\"", 3, "never waived"),
+        ("code", "code = \"INVALID\"", 3, "never waived"),
+        ("code", "code = \"integrity\"", 3, "never waived"),
+        ("code", "code = \"SEQ-\"", 3, "is no code"),
+        ("output", "output = \"pole-c\"", 4, "no [[output]] is called"),
+        ("output", "where = \"universe == 7\"", 3, "in one way"),
+        ("output", "capture = true", 3, "in one way"),
+        ("streams", "streams = \"3-1\"", 5, "write 1-3"),
+        ("max", "max = 0", 3, "0 waives nothing"),
+        ("max", "max_per_hour = 3", 3, "give max instead of max_per_hour"),
+        ("max", "", 3, "give the most it covers"),
+        ("reason", "reason = \" \"", 7, "needs a reason"),
+        ("expires", "expires = 2026-12-31T00:00:00Z", 8, "without a time"),
+        ("expires", "expires = \"soon\"", 8, "such as 2026-12-31"),
+        ("expires", "expires = 2026-02-30", 8, "invalid"),
+        ("expires", "expire = 2026-12-31", 8, "unknown field `expire`"),
+        ("reason", "", 2, "missing field `reason`"),
+        ("expires", "", 2, "missing field `expires`"),
+    ];
+    for (key, line, number, allowed) in cases {
+        let lines = WAIVER.lines().map(|l| if l.starts_with(key) { line } else { l });
+        let waiver = lines.collect::<Vec<_>>().join("\n");
+        let (at, _, problem) = refusal(&format!("{waiver}\n{GOOD}"));
+        assert!(problem.contains(allowed), "{line}: {problem}");
+        assert_eq!(at, number, "{line}: {problem}");
+        assert!(!problem.contains('\n'));
+    }
+    let bare = WAIVER.replace("output = \"pole-b\"\nstreams = \"1-3,40\"", "where = 'unverse == 7'");
+    let (line, _, problem) = refusal(&bare);
+    assert_eq!(line, 4);
+    assert!(
+        problem.starts_with("where, column 1: \"unverse\" is no field of a stream; known are"),
+        "{problem}"
+    );
 }

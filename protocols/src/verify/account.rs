@@ -356,4 +356,17 @@ pub struct Finding {
     pub tainted: bool,
     /// Of `owners.unknown`: how many may be the observer's own, which no sender's record can decide.
     pub open: u64,
+    /// Of a rig: which streams were not seen.
+    pub missing: Option<Missing>,
+    /// Index of the waiver that covers it; the verifier gives none.
+    pub waiver: Option<usize>,
+}
+
+/// Streams of a rig that were not seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// Index into the outputs of the rig.
+    pub output: usize,
+    /// Their numbers, ascending.
+    pub streams: Vec<u32>,
 }

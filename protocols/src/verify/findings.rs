@@ -207,5 +207,7 @@ fn blank(rule: &'static Rule, severity: Severity, place: Place, text: String) ->
         owners: None::<Owners>,
         tainted: false,
         open: 0,
+        missing: None,
+        waiver: None,
     }
 }

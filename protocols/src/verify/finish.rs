@@ -235,13 +235,7 @@ fn renumber(findings: &mut [super::account::Finding], flows: &[Flow], ranges: &[
 /// Severities a rig sets, and `--strict`.
 fn raise(findings: &mut [super::account::Finding], options: &super::Options) {
     for f in findings {
-        if options.strict && f.severity == Severity::Warning {
-            f.severity = Severity::Violation;
-        }
-        let set = options.rig.as_ref().and_then(|r| r.severities.iter().find(|(code, _)| code == f.code));
-        if let Some((_, severity)) = set {
-            f.severity = *severity;
-        }
+        f.severity = options.severity(f.code, f.severity);
     }
 }
 

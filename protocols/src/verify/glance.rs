@@ -167,6 +167,19 @@ fn list(from: &[Finding], into: &mut Vec<Finding>) {
     }
 }
 
+impl Verifier {
+    /// What a stream is: its addresses, names and numbers, and nothing that came of it.
+    pub fn identity(&self, stream: usize) -> Option<StreamAccount> {
+        let f = self.flows.get(stream)?;
+        let destinations = f.destinations.iter().map(|d| d.address).collect();
+        let priorities = match f.protocol() {
+            Protocol::Sacn => f.cold.priorities.iter().copied().collect(),
+            _ => Vec::new(),
+        };
+        Some(StreamAccount { destinations, priorities, ..met(f) })
+    }
+}
+
 /// A stream met for the first time.
 fn met(f: &Flow) -> StreamAccount {
     StreamAccount {

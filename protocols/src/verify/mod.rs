@@ -42,12 +42,13 @@ pub use evidence::{DropLayer, HostDrops};
 pub use glance::{Glance, STREAMS_SEEN_AT_ONCE};
 pub use noted::{Noted, Remark};
 pub use progress::{Progress, StreamProgress, WANTED_MAX};
+pub use rig_check::missing_text;
 pub use sequence::sacn_accepts;
 pub use spread::{Bars, Quantiles};
 pub use tap::TapEvidence;
 pub use timeline::{ObserverTimeline, TimeAxis, Timeline};
 
-use crate::{Arrival, Cid, Datagram, Faults, Kind, Timestamp};
+use crate::{Arrival, Cid, Datagram, Faults, Kind, Severity, Timestamp};
 use clock::{Clock, Tick};
 use conflict::Universes;
 use flow::{Flow, FlowKey};
@@ -70,6 +71,15 @@ pub struct Options {
     pub strict: bool,
     /// The observing platform counts no drops (macOS): a stall of the receive loop is all the evidence there is.
     pub no_drop_counter: bool,
+}
+
+impl Options {
+    /// Severity of a finding that usually has this one: `strict` raises a warning, and what the rig sets wins.
+    pub fn severity(&self, code: &str, usual: Severity) -> Severity {
+        let raised = if self.strict && usual == Severity::Warning { Severity::Violation } else { usual };
+        let set = self.rig.as_ref().and_then(|r| r.severities.iter().find(|(of, _)| of == code));
+        set.map_or(raised, |(_, severity)| *severity)
+    }
 }
 
 /// A time in which the capture lost packets.

@@ -1,6 +1,6 @@
 //! The rig against what was seen.
 
-use super::account::Ended;
+use super::account::{Ended, Missing};
 use super::findings::Place;
 use super::finish::Range;
 use super::flow::Flow;
@@ -39,14 +39,18 @@ impl Verifier {
 
     pub(crate) fn check_rig(&mut self, ranges: &[Range]) {
         let Some(rig) = self.options.rig.take() else { return };
-        for r in &rig.outputs {
-            self.check_streams(r);
+        for (at, r) in rig.outputs.iter().enumerate() {
+            self.check_streams(at, r);
             self.check_shape(r, ranges);
         }
+        // A rig of severities and waivers alone says nothing about streams.
+        let declares = !rig.outputs.is_empty();
         let strangers: Vec<usize> = self
             .flows
             .iter()
-            .filter(|f| f.has_frames() && !only_goodbye(f) && !rig.outputs.iter().any(|r| matches(r, f)))
+            .filter(|f| {
+                declares && f.has_frames() && !only_goodbye(f) && !rig.outputs.iter().any(|r| matches(r, f))
+            })
             .map(|f| f.index)
             .collect();
         for index in strangers {
@@ -64,25 +68,19 @@ impl Verifier {
         self.options.rig = Some(rig);
     }
 
-    fn check_streams(&mut self, r: &RigOutput) {
+    fn check_streams(&mut self, at: usize, r: &RigOutput) {
         let seen =
             |id: &u32| self.flows.iter().any(|f| f.has_frames() && f.key.stream == *id && matches(r, f));
         let missing: Vec<u32> = r.streams.iter().filter(|id| !seen(id)).copied().collect();
         if missing.is_empty() {
             return;
         }
-        let list: Vec<String> = missing.iter().take(12).map(ToString::to_string).collect();
-        let text = format!(
-            "output {}: {} of {} streams were not seen: {}",
-            r.name,
-            missing.len(),
-            r.streams.len(),
-            list.join(", ")
-        );
+        let text = missing_text(r, &missing);
         if let Some(f) =
             self.shared.findings.single(rules::RIG_MISSING, Severity::Violation, Place::default(), text)
         {
             f.count = missing.len() as u64;
+            f.missing = Some(Missing { output: at, streams: missing });
         }
     }
 
@@ -108,6 +106,18 @@ impl Verifier {
             }
         }
     }
+}
+
+/// Which streams of a rig's output were not seen, in words.
+pub fn missing_text(r: &RigOutput, missing: &[u32]) -> String {
+    let list: Vec<String> = missing.iter().take(12).map(ToString::to_string).collect();
+    format!(
+        "output {}: {} of {} streams were not seen: {}",
+        r.name,
+        missing.len(),
+        r.streams.len(),
+        list.join(", ")
+    )
 }
 
 struct Deviation {

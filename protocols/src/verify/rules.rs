@@ -215,4 +215,19 @@ rules! {
         "Motion is slower or faster than designed.",
         "Look at the sender's load and timer.",
         "33 frames a second, 60 declared";
+    RIG_WAIVER_EXPIRED "RIG-WAIVER-EXPIRED" Warning
+        "a waiver of the rig is past its last day and does not apply",
+        "What it covered counts again.",
+        "Repair what it was for, or give it a later day and a reason for that.",
+        "expires = 2026-06-30, and the run is of July";
+    RIG_WAIVER_EXCEEDED "RIG-WAIVER-EXCEEDED" Info
+        "more was found than a waiver of the rig covers",
+        "All of it counts, not only what is beyond the limit.",
+        "Find out why it became more before raising the limit.",
+        "max = 3, and five datagrams were lost";
+    RIG_WAIVER_UNUSED "RIG-WAIVER-UNUSED" Info
+        "a waiver of the rig matched nothing",
+        "It may hide something else later, or its streams may be written wrongly.",
+        "Take it out, or correct its code and streams.",
+        "a waiver for universe 12 in a run without it";
 }

@@ -74,6 +74,11 @@ fn detail(s: &Summary, event: &Event, f: &Finding) -> String {
             (sentence(&f.expected).span(&path("expected")), sentence(&f.got).span(&path("got")));
         lines.push(format!("expected {expected}, got {got}"));
     }
+    if let Some((at, w)) = f.waiver.and_then(|at| Some((at, s.waivers.get(at)?))) {
+        let path = |key: &str| format!("/waivers/{at}/{key}");
+        let (id, day) = (words(&w.id).span(&path("id")), words(&w.expires).span(&path("expires")));
+        lines.push(format!("waived by {id} until {day}: {}", words(&w.reason).span(&path("reason"))));
+    }
     if f.tainted {
         lines.push("tainted: the capture itself lost packets at the time".to_owned());
     }

@@ -40,6 +40,13 @@ pub(super) fn write(title: &str, told: bool, s: &Summary, out: &mut dyn Write) -
     } else {
         writeln!(out, "<header>\n<h1>{badge} {title}</h1>\n<p class=\"lead\">{reason}</p>")?;
     }
+    if let Some(f) = &s.filter {
+        let expression = words(&f.expression).span("/filter/expression");
+        let streams = count(f.streams_left_out).span("/filter/streams_left_out");
+        let findings = count(f.findings_left_out).span("/filter/findings_left_out");
+        let left = format!("{streams} streams and {findings} findings are left out");
+        writeln!(out, "<p class=\"lead\">Filtered: {expression}; {left}.</p>")?;
+    }
     writeln!(out, "<p class=\"sub\">{}</p>\n</header>", about(s))?;
     writeln!(out, "<div class=\"tiles\">")?;
     tiles(s).iter().try_for_each(|tile| writeln!(out, "{tile}"))?;

@@ -26,6 +26,8 @@ pub(crate) fn finding(id: &str, code: &'static str) -> verify::Finding {
         owners: Some(verify::Owners { unknown: 5, ..verify::Owners::default() }),
         tainted: false,
         open: 0,
+        missing: None,
+        waiver: None,
     }
 }
 

@@ -33,6 +33,13 @@ pub struct Severities {
     pub warning: u64,
     /// The rest.
     pub info: u64,
+    /// Waived ones, which are none of the others.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub waived: u64,
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 impl Totals {
@@ -53,6 +60,7 @@ impl Totals {
         }
         for f in &account.findings {
             *match f.severity {
+                _ if f.waiver.is_some() => &mut totals.findings.waived,
                 Severity::Violation => &mut totals.findings.violation,
                 Severity::Warning => &mut totals.findings.warning,
                 Severity::Info => &mut totals.findings.info,

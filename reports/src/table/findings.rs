@@ -30,7 +30,15 @@ fn one(s: &Summary, f: &Finding, style: Style, out: &mut dyn Write) -> io::Resul
     if let Some(place) = place(s, f) {
         writeln!(out, "    {place}")?;
     }
+    waived(s, f, style, out)?;
     evidence(f, "", style, out)
+}
+
+/// Which waiver covers it, and why.
+fn waived(s: &Summary, f: &Finding, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    let Some(w) = s.waiver_of(f) else { return Ok(()) };
+    let text = format!("waived by {} until {}: {}", w.id, w.expires, w.reason);
+    wrap(&text, style.width.saturating_sub(4)).iter().try_for_each(|part| writeln!(out, "    {part}"))
 }
 
 fn fold(s: &Summary, group: &[&Finding], style: Style, out: &mut dyn Write) -> io::Result<()> {
@@ -39,6 +47,7 @@ fn fold(s: &Summary, group: &[&Finding], style: Style, out: &mut dyn Write) -> i
     let (n, count) = (group.len(), count(group));
     let (owned, streams, tainted) = (owned(sum(group)), on_streams(group), tainted(first));
     writeln!(out, "{} {word} {} x{count} in {n} findings{owned}{streams}{tainted}", first.id, first.code)?;
+    waived(s, first, style, out)?;
     evidence(first, if alike(group) { "" } else { "such as: " }, style, out)?;
     for f in group.iter().take(NAMED) {
         if let Some(place) = place(s, f) {

@@ -17,7 +17,10 @@ use html::{Element, read};
 use serde_json::Value;
 use std::path::Path;
 use wireproof_reports::page::{self, Section};
-use wireproof_reports::{Format, Observer, Style, Summary, render};
+use wireproof_reports::waiver::{Day, Most, Scope};
+use wireproof_reports::{
+    Alerts, Filter, Format, Observer, Style, Summary, Terms, Waiver, WaiverState, render,
+};
 
 /// No page may be larger, octets.
 const LARGEST: usize = 2_000_000;
@@ -65,6 +68,40 @@ fn every_figure_is_the_one_of_the_record() {
         let (_, n) = check(name, &text(name, &summary));
         assert!(n >= least, "{name}: {n} figures");
     }
+}
+
+/// The planted run with a filter, a waiver that covers all losses, one that is over, and alerts.
+fn settled() -> Summary {
+    let mut account = runs::planted();
+    let waiver = |code, day| Waiver {
+        code,
+        scope: Scope::Streams(Filter::parse("protocol == *").unwrap()),
+        most: Most::InAll(1_234),
+        reason: "<b>known</b>".to_owned(),
+        expires: Day::parse(day).unwrap(),
+    };
+    let waivers = vec![waiver("SEQ-LOST", "2199-12-31"), waiver("FRAME-TORN", "1970-01-01")];
+    let filter = Some(Filter::parse("stream_id < 63999 && name != '<i>'").unwrap());
+    let settled = Terms { filter, waivers, ..Terms::default() }.settle(&mut account);
+    let mut s = Summary::settled(&account, runs::file("planted.pcapng"), Observer::default(), false, settled);
+    s.alerts =
+        Some(Alerts { delivered: 1_234, failed: 5, failures: vec!["<i>".to_owned()], ..Alerts::default() });
+    s
+}
+
+#[test]
+fn filter_waivers_and_alerts_stand_on_the_page_with_their_places_in_the_record() {
+    let s = settled();
+    let states: Vec<WaiverState> = s.waivers.iter().map(|w| w.state).collect();
+    assert_eq!(states, [WaiverState::Used, WaiverState::Expired]);
+    let page = text("settled", &s);
+    let (tree, n) = check("settled", &page);
+    assert!(n >= 250, "{n} figures");
+    for path in ["/filter/expression", "/alerts/delivered", "/alerts/failures/0", "/waivers/0/reason"] {
+        assert!(figures(&tree).iter().any(|f| f.path == path), "{path}");
+    }
+    assert!(page.contains("&lt;b&gt;known&lt;/b&gt;") && !page.contains("<b>known"));
+    assert!(page.contains("waived by "));
 }
 
 #[test]

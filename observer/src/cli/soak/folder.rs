@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use wireproof_matrices::digest::Digest;
 use wireproof_matrices::soak::{Rule, Soak, State};
-use wireproof_protocols::verify::Options;
 use wireproof_reports::soak::Memory;
+use wireproof_reports::{Filter, Terms};
 
 /// Name and version of the file.
 const SCHEMA: &str = "wireproof.soak-state/1";
@@ -49,11 +49,14 @@ pub(super) struct Folder {
 }
 
 /// What two runs of one soak have in common: what is listened to, and what it is held to.
-pub(super) fn identity(args: &ObserveArgs, options: &Options) -> Vec<String> {
+pub(super) fn identity(args: &ObserveArgs, terms: &Terms) -> Vec<String> {
+    let options = &terms.options;
     let rig = options.rig.as_ref().map(|rig| Digest::of(format!("{rig:?}").as_bytes()).short());
     let mut lines = vec![
         format!("rig {}", rig.as_deref().unwrap_or("none")),
         format!("strict {}", options.strict),
+        format!("filter {}", terms.filter.as_ref().map_or("none", Filter::text)),
+        format!("waivers {}", Digest::of(format!("{:?}", terms.waivers).as_bytes()).short()),
         format!("interfaces {}", args.interface.join(" ")),
         format!("ports {:?}", args.ports),
         format!("join {:?}", args.join.as_ref().map(|join| &join.0)),

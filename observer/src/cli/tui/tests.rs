@@ -81,7 +81,8 @@ fn streams(n: u32) -> Vec<StreamProgress> {
 
 fn told(second: i64, severity: Severity, code: &'static str, text: &str) -> Told {
     let at = Timestamp(NOW + second * 1_000_000_000);
-    Told { code, severity, at, stream: "universe 4 of 10.0.0.1".to_owned(), text: text.to_owned() }
+    let stream = "universe 4 of 10.0.0.1".to_owned();
+    Told { code, severity, at, stream, text: text.to_owned(), subject: None }
 }
 
 fn progress(n: u32) -> Progress {

@@ -231,7 +231,7 @@ impl Told {
 }
 
 /// A connection and the task that drives it; it ends with the latter.
-pub(super) async fn connect<B>(
+pub(crate) async fn connect<B>(
     url: &DrainUrl,
 ) -> Result<(http1::SendRequest<B>, JoinSet<hyper::Result<()>>), FetchError>
 where
@@ -248,7 +248,7 @@ where
 }
 
 /// A request of the endpoint with this body.
-pub(super) fn request<B>(url: &DrainUrl, body: B) -> Request<B> {
+pub(crate) fn request<B>(url: &DrainUrl, body: B) -> Request<B> {
     let mut request = Request::new(body);
     // Both come out of a URL that was parsed, so that neither is ever refused.
     *request.uri_mut() = url.target().parse().unwrap_or_default();

@@ -78,7 +78,7 @@ impl DrainUrl {
     }
 
     /// Value of the `Host` header.
-    pub(super) fn authority(&self) -> String {
+    pub(crate) fn authority(&self) -> String {
         let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
         if self.port == HTTP_PORT { host } else { format!("{host}:{}", self.port) }
     }
