@@ -7,7 +7,7 @@ mod cli_support;
 use cli_support::{outcome, wireproof};
 use std::fs;
 
-const VERBS: [&str; 20] = [
+const VERBS: [&str; 21] = [
     "demo",
     "analyze",
     "observe",
