@@ -6,10 +6,10 @@ mod write;
 pub use ranges::{RangeError, STREAMS_MAX, format_ranges, parse_ranges};
 pub use write::to_toml;
 
+use crate::infile;
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::ops::Range;
 use std::path::Path;
 use thiserror::Error;
@@ -89,15 +89,10 @@ struct Refusal {
 /// [`RigError::Read`] for the file, [`RigError::Content`] for what it holds.
 pub fn load(path: &Path) -> Result<Rig, RigError> {
     let file = path.display().to_string();
-    let mut text = String::new();
-    let read = fs::File::open(path).and_then(|f| f.take(FILE_MAX + 1).read_to_string(&mut text));
-    if let Err(source) = read {
-        return Err(RigError::Read { file, source });
-    }
-    if text.len() as u64 > FILE_MAX {
-        let source = io::Error::new(io::ErrorKind::FileTooLarge, "larger than 8 MiB");
-        return Err(RigError::Read { file, source });
-    }
+    let text = match infile::text(path, FILE_MAX) {
+        Ok(text) => text,
+        Err(source) => return Err(RigError::Read { file, source }),
+    };
     parse(&file, &text)
 }
 

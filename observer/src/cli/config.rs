@@ -3,10 +3,10 @@
 use super::args::{Color, ReportArgs};
 use super::failure::Failure;
 use super::say;
+use crate::infile;
 use clap::ValueEnum;
 use serde::Deserialize;
 use std::env;
-use std::fs;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use toml::Spanned;
@@ -85,9 +85,12 @@ fn user_file() -> Option<PathBuf> {
     Some(folder.join("wireproof").join("config.toml"))
 }
 
+/// The largest file of settings, octets.
+const FILE_MAX: u64 = 64 << 10;
+
 /// False, and said, when the file is another user's, as `HOME` may be under sudo or su.
 fn is_readable(path: &Path) -> bool {
-    match fs::File::open(path) {
+    match infile::open(path) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             say(&format!("{} cannot be read ({error}): it is left out", path.display()));
             false
@@ -97,7 +100,7 @@ fn is_readable(path: &Path) -> bool {
 }
 
 fn layer(path: &Path) -> Result<Layer, Failure> {
-    let text = match fs::read_to_string(path) {
+    let text = match infile::text(path, FILE_MAX) {
         Ok(text) => text,
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             return Ok(Layer::default());

@@ -6,7 +6,7 @@ use super::failure::Failure;
 use super::live_view::View;
 use super::transmit::interrupts;
 use super::tui::{self, Plan, Tui};
-use super::{config, output, report, rings, say, serve, stall};
+use super::{config, lower, output, report, rings, say, serve, stall};
 use crate::live::conduct::{Observed, Run, RunError, conduct};
 use crate::live::drain::{DrainPlan, DrainSpan, DrainStatus, DrainUrl, RingCheck};
 use crate::live::multicast::Joins;
@@ -21,7 +21,7 @@ use crate::rig_file;
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use wireproof_protocols::registry::DECODERS;
 use wireproof_protocols::verify::Options;
@@ -52,8 +52,10 @@ pub(super) fn run(args: &ObserveArgs) -> Result<u8, Failure> {
     }
     let interrupted = interrupts()?;
     let (sources, _quiet) = open(args)?;
+    let (tap, listening) = (beside(args)?, serve::open(&args.serve, args.report.anonymize)?);
+    lower::lower(args)?;
     let infos: Vec<SourceInfo> = sources.iter().map(|source| source.info().clone()).collect();
-    let (web, glances) = serve::start(&args.serve, (args.report.anonymize, args.quiet), &infos)?;
+    let (web, glances) = serve::start(listening, args.quiet, &infos)?;
     let is_terminal = io::stderr().is_terminal();
     let run = Run {
         duration: args.duration,
@@ -70,17 +72,11 @@ pub(super) fn run(args: &ObserveArgs) -> Result<u8, Failure> {
         interface: args.interface.first().filter(|_| args.interface.len() == 1).cloned(),
         interrupted,
         progress_every: (!args.quiet).then_some(PICTURES[usize::from(!is_terminal)]),
-        tap: Mutex::default(),
+        tap: Mutex::new(tap),
         tap_tape: None,
         wanted: Arc::default(),
         glances: Mutex::new(glances),
     };
-    if let Some(interface) = &args.tap {
-        let filter = TapFilter::Ports(protocol_ports());
-        let options = TapOptions { promiscuous: false, ..TapOptions::new(interface.clone(), filter) };
-        let tap = RingSource::open(&options).map_err(|e| Failure::io_line(&e))?;
-        *run.tap.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(tap));
-    }
     if args.tui {
         return full_screen(args, &settings, sources, options, &run);
     }
@@ -310,6 +306,14 @@ fn open(args: &ObserveArgs) -> Result<Sources, Failure> {
         quiet.notes().iter().for_each(|note| say(note));
     }
     Ok((sources, Some(quiet)))
+}
+
+/// The tap beside the sockets, if there is to be one.
+fn beside(args: &ObserveArgs) -> Result<Option<Box<dyn LiveSource>>, Failure> {
+    let Some(interface) = &args.tap else { return Ok(None) };
+    let filter = TapFilter::Ports(protocol_ports());
+    let options = TapOptions { promiscuous: false, ..TapOptions::new(interface.clone(), filter) };
+    Ok(Some(Box::new(RingSource::open(&options).map_err(|e| Failure::io_line(&e))?)))
 }
 
 #[cfg(not(feature = "libpcap"))]
