@@ -40,10 +40,10 @@ pub fn beside(data: &[u8]) {
     let _ = sched::read(&mut &*data, &mut |switch| {
         assert!(switch.prev.0.len() + switch.next.0.len() <= data.len())
     });
-    if let Ok(map) = serde_json::from_slice::<FieldMap>(data) {
-        if map.check().is_ok() {
-            let _ = (v1::parse(data, &map), v1::score(data, &map));
-        }
+    if let Ok(map) = serde_json::from_slice::<FieldMap>(data)
+        && map.check().is_ok()
+    {
+        let _ = (v1::parse(data, &map), v1::score(data, &map));
     }
 }
 

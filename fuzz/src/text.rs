@@ -1,5 +1,6 @@
 //! Files that people write: rigs, device files, plans, locks, budgets, and the words of a command line.
 
+use std::cell::RefCell;
 use std::net::{IpAddr, Ipv4Addr};
 use wireproof::rig_file::{self, to_toml};
 use wireproof_fixture::device::control::{Reply, Request};
@@ -11,6 +12,11 @@ use wireproof_matrices::manifest::Manifest;
 use wireproof_matrices::order::order;
 use wireproof_matrices::plan::check::{check, predicted};
 use wireproof_matrices::plan::{Lock, Plan};
+
+thread_local! {
+    /// Made once: it is large.
+    static COMMAND: RefCell<clap::Command> = RefCell::new(wireproof::cli::command());
+}
 
 /// Reads a rig: what is written of it is read as the same rig.
 pub fn rig(data: &[u8]) {
@@ -57,7 +63,7 @@ pub fn bundle(data: &[u8]) {
 pub fn words(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let words = std::iter::once("wireproof").chain(text.lines().take(64));
-    let _ = wireproof::cli::command().try_get_matches_from(words);
+    COMMAND.with_borrow_mut(|command| drop(command.try_get_matches_from_mut(words)));
     if let Ok(request) = text.parse::<Request>() {
         assert_eq!(request.to_string().parse(), Ok(request));
     }

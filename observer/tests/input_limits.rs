@@ -98,17 +98,16 @@ fn a_record_over_the_limit_and_one_nested_without_end_are_refused() {
 #[test]
 fn numbers_without_end_on_the_command_line_are_refused_before_anything_is_opened() {
     let folder = bench();
-    let ports = (1..=2_000u32).map(|n| (n * 2).to_string()).collect::<Vec<_>>().join(",");
     for line in [
-        "observe --join 1-4294967295".to_owned(),
-        "observe --join 1-63999 --join-on lo --duration 1s".to_owned(),
-        format!("observe -i lo --ports {ports} --duration 1s"),
-        "observe --duration 99999999999999999999h".to_owned(),
-        "observe -w x.pcapng --rotate 99999999999999999999GiB".to_owned(),
-        "send --protocol sacn --universes 1-4294967295 --duration 1s".to_owned(),
-        "send --protocol ddp --pixels 4294967295 --duration 1s".to_owned(),
-        "device --records 18446744073709551615 --duration 1s".to_owned(),
+        "observe --join 1-4294967295",
+        "observe --join 1-63999 --join-on lo --duration 1s",
+        "observe -i lo --ports 1,2,65536 --duration 1s",
+        "observe --duration 99999999999999999999h",
+        "observe -w x.pcapng --rotate 99999999999999999999GiB",
+        "send --protocol sacn --universes 1-4294967295 --duration 1s",
+        "send --protocol ddp --pixels 4294967295 --duration 1s",
+        "device --records 18446744073709551615 --duration 1s",
     ] {
-        is_refused(folder.path(), &line, &[2, 6]);
+        is_refused(folder.path(), line, &[2, 6]);
     }
 }

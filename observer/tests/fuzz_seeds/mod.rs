@@ -130,7 +130,11 @@ fn tape() -> Vec<u8> {
         }
     })
     .unwrap();
-    sealed(&slots, first.unwrap_or_default())
+    encoder.finish(&mut slots);
+    let (mut out, mut sealer) = (Sealer::header(first.unwrap_or_default()), Sealer::default());
+    sealer.seal(&slots, &mut out);
+    sealer.end(&Totals { datagrams: encoder.datagrams, ..Totals::default() }, &mut out);
+    out
 }
 
 fn summary() -> Summary {
@@ -185,7 +189,7 @@ fn texts() -> Vec<Seed> {
 /// Rings with frames, one of them abandoned, and records between.
 fn rings() -> Vec<Seed> {
     let memory = HeapWords::new((file_bytes(64) / 8) as usize);
-    let mut writer = Writer::start(&memory, &Identity::default(), 64, 7).unwrap();
+    let mut writer = Writer::start(&memory, &Identity::default(), 64, 0x66AA_0002).unwrap();
     for id in 1..=6u32 {
         let mut batch = writer.frame(id);
         (0..u64::from(id)).for_each(|n| _ = batch.event(&Event::span(n as u16, 1_000 * n, 1_000 * n + 17)));
@@ -241,11 +245,4 @@ fn requests() -> Vec<Seed> {
         seed("fetch", "redirect", said("302 Found\r\nLocation: http://elsewhere/", "")),
         seed("fetch", "url", "http://user:pass@[::1]:8080/v1/ring/raw?x=1"),
     ]
-}
-
-fn sealed(slots: &[u8], first_ns: i64) -> Vec<u8> {
-    let (mut out, mut sealer) = (Sealer::header(first_ns), Sealer::default());
-    sealer.seal(slots, &mut out);
-    sealer.end(&Totals::default(), &mut out);
-    out
 }
