@@ -5,6 +5,7 @@ use super::args::ObserveArgs;
 use super::failure::Failure;
 use super::{output, say};
 use crate::privileges::{self, Lowered, PrivilegeError, writable};
+use std::io;
 use std::path::Path;
 
 /// Gives up what is not needed from here on. Before any thread is started.
@@ -14,11 +15,9 @@ pub(super) fn lower(args: &ObserveArgs) -> Result<(), Failure> {
         _ => Failure::Said { code: super::failure::USAGE, text: error.to_string() },
     })?;
     let Some(lowered) = lowered else { return Ok(()) };
+    later(args).try_for_each(|(path, folder)| check(path, folder, &lowered))?;
     if !args.quiet {
         say(&lowered.note);
-    }
-    for (path, folder) in later(args) {
-        check(path, folder, &lowered)?;
     }
     Ok(())
 }
@@ -38,6 +37,10 @@ fn later(args: &ObserveArgs) -> impl Iterator<Item = (&Path, bool)> {
 /// A run of hours must not end with a record that nobody may write.
 fn check(path: &Path, folder: bool, lowered: &Lowered) -> Result<(), Failure> {
     writable(path, folder).map_err(|error| {
+        if error.kind() == io::ErrorKind::NotFound {
+            let what = format!("{} cannot be written ({error})", path.display());
+            return Failure::io(&what, "make its folder, or name one that is there");
+        }
         let what = format!("{} cannot be written as {} ({error})", path.display(), lowered.who);
         Failure::io(&what, "name a folder that it may write, or keep all rights with --user root")
     })
