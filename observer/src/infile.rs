@@ -3,7 +3,7 @@
 //! It reads nothing, and makes no file.
 
 use std::fs::{File, OpenOptions};
-use std::io;
+use std::io::{self, Read};
 use std::path::Path;
 
 /// Opens a file to read it. A pipe of the shell, `<(…)` or `/dev/stdin`, has its writer and is read to its end; a named
@@ -17,6 +17,20 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
     }
     let file = regular_or_device(at_once(path)?)?;
     waiting(file)
+}
+
+/// Reads a text of at most so many octets, without waiting for a writer that may never come.
+///
+/// # Errors
+/// As [`open`]; [`io::ErrorKind::FileTooLarge`] for more octets, [`io::ErrorKind::InvalidData`] for what is no UTF-8.
+pub(crate) fn text(path: &Path, most: u64) -> io::Result<String> {
+    let mut text = String::new();
+    open(path)?.take(most.saturating_add(1)).read_to_string(&mut text)?;
+    if text.len() as u64 > most {
+        let what = format!("it is larger than {} KiB", most / 1_024);
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
+    }
+    Ok(text)
 }
 
 /// Opens a regular file to read it, and nothing else: a file of a bundle.
@@ -78,8 +92,21 @@ fn waiting(file: File) -> io::Result<File> {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
-    use std::io::Read;
     use std::os::fd::AsRawFd;
+
+    #[test]
+    fn a_text_has_a_limit_even_where_it_never_ends() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("text");
+        std::fs::write(&path, "x".repeat(2_048)).unwrap();
+        assert_eq!(text(&path, 2_048).unwrap().len(), 2_048);
+        let error = text(&path, 2_047).unwrap_err();
+        assert_eq!(
+            (error.kind(), error.to_string().as_str()),
+            (io::ErrorKind::FileTooLarge, "it is larger than 1 KiB")
+        );
+        assert_eq!(text(Path::new("/dev/zero"), 2_048).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+    }
 
     #[test]
     fn a_named_pipe_is_refused_and_an_inherited_one_is_read_to_its_end() {

@@ -11,6 +11,7 @@ mod infile;
 pub mod live;
 pub mod matrix;
 mod outfile;
+pub mod privileges;
 pub mod rig_file;
 pub mod send;
 pub mod slice;

@@ -7,10 +7,10 @@ mod write;
 pub use ranges::{RangeError, STREAMS_MAX, format_ranges, parse_ranges};
 pub use write::to_toml;
 
+use crate::infile;
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::ops::Range;
 use std::path::Path;
 use thiserror::Error;
@@ -111,15 +111,8 @@ pub fn load(path: &Path) -> Result<Rig, RigError> {
 /// [`RigError::Read`] for the file, [`RigError::Content`] for what it holds.
 pub fn load_whole(path: &Path) -> Result<RigFile, RigError> {
     let file = path.display().to_string();
-    let mut text = String::new();
-    let read = fs::File::open(path).and_then(|f| f.take(FILE_MAX + 1).read_to_string(&mut text));
-    if let Err(source) = read {
-        return Err(RigError::Read { file, source });
-    }
-    if text.len() as u64 > FILE_MAX {
-        let source = io::Error::new(io::ErrorKind::FileTooLarge, "larger than 8 MiB");
-        return Err(RigError::Read { file, source });
-    }
+    let text =
+        infile::text(path, FILE_MAX).map_err(|source| RigError::Read { file: file.clone(), source })?;
     parse_whole(&file, &text)
 }
 

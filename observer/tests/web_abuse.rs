@@ -111,6 +111,37 @@ fn a_client_that_takes_its_time_between_octets_is_cut_off_all_the_same() {
     }
 }
 
+/// Twelve that never end their heads, and twelve that ask and read nothing: the page is not delayed by any of them. What
+/// it took is printed; that nobody had been sent away before shows that nothing waited for the end of their time.
+#[test]
+fn an_honest_client_does_not_wait_for_twelve_slow_ones() {
+    let bench = Bench::start(|options| {
+        (options.limits.head_time, options.limits.whole_time) = (10 * PATIENCE, 10 * PATIENCE);
+    });
+    let slow = |request: &str| {
+        let mut stream = bench.connect();
+        stream.write_all(request.as_bytes()).unwrap();
+        stream
+    };
+    let held: Vec<TcpStream> = (0..12)
+        .flat_map(|_| {
+            [slow("GET / HTTP/1.1\r\nX: "), slow("GET /page.js HTTP/1.1\r\nHost: localhost\r\n\r\n")]
+        })
+        .collect();
+    let mut longest = Duration::ZERO;
+    for _ in 0..50 {
+        let begun = std::time::Instant::now();
+        assert_eq!(status(&bench.get("/api/summary", "")), "200");
+        longest = longest.max(begun.elapsed());
+    }
+    for mut stream in held.into_iter().step_by(2) {
+        stream.set_nonblocking(true).unwrap();
+        let waits = stream.read(&mut [0; 1]).unwrap_err();
+        assert_eq!(waits.kind(), std::io::ErrorKind::WouldBlock, "a slow client was sent away");
+    }
+    let _ = writeln!(std::io::stderr(), "beside 24 slow clients an honest one waited {longest:?} at most");
+}
+
 #[test]
 fn heads_that_are_too_large_are_refused() {
     let bench = Bench::start(|_| {});

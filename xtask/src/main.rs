@@ -1,6 +1,8 @@
-//! Project checks: `cargo xtask tidy` looks for what the compiler cannot see, `cargo xtask docs` regenerates.
+//! Project checks: `cargo xtask tidy` looks for what the compiler cannot see, `cargo xtask docs` regenerates, `cargo xtask
+//! fuzz` runs the fuzzers.
 
 mod files;
+mod fuzz;
 mod licenses;
 mod packages;
 mod source;
@@ -15,7 +17,10 @@ fn main() -> ExitCode {
     let outcome = match verb.as_str() {
         "tidy" => tidy(),
         "docs" => docs(),
-        _ => Err(anyhow::anyhow!("verbs are `tidy` and `docs`")),
+        "fuzz" => root().and_then(|root| {
+            fuzz::Asked::read(std::env::args().skip(2)).and_then(|asked| fuzz::run(root, &asked))
+        }),
+        _ => Err(anyhow::anyhow!("verbs are `tidy`, `docs` and `fuzz`")),
     };
     match outcome {
         Ok(line) => {

@@ -7,6 +7,7 @@ use super::tally::Tally;
 use super::window::Window;
 use super::{Item, SourceReport, pcap, pcapng, tape};
 use flate2::bufread::MultiGzDecoder;
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -14,6 +15,10 @@ use zstd::stream::read::Decoder as ZstdDecoder;
 
 /// Octets that decide the format.
 const MAGIC: usize = 8;
+/// Octets that each packed octet may stand for; gzip ends at 1,032 by its format, zstd at 32,768.
+const UNPACKED_MOST: u64 = 2_000;
+/// Octets that may be unpacked whatever the size was.
+const UNPACKED_ANYWAY: u64 = 16 << 20;
 
 /// Reads the capture at `path` (`-` is standard input) and hands every item to `each`, in file order.
 ///
@@ -102,12 +107,16 @@ fn walk(
     input: &mut dyn Read,
     on: &mut impl FnMut(Entry<'_>),
 ) -> Result<SourceReport, CaptureError> {
-    let mut window = Window::new(input);
+    let packed = Cell::new(0);
+    let mut counted = Counted { input, octets: &packed };
+    let mut window = Window::new(&mut counted);
     window.require(MAGIC);
     let walked = match window.view() {
-        [0x1f, 0x8b, ..] => unwrapped(name, "gzip", &mut MultiGzDecoder::new(&mut window), on),
+        [0x1f, 0x8b, ..] => {
+            unwrapped(name, "gzip", &mut Unpacked::new(MultiGzDecoder::new(&mut window), &packed), on)
+        }
         [0x28, 0xb5, 0x2f, 0xfd, ..] => match ZstdDecoder::with_buffer(&mut window) {
-            Ok(mut decoder) => unwrapped(name, "zstd", &mut decoder, on),
+            Ok(decoder) => unwrapped(name, "zstd", &mut Unpacked::new(decoder, &packed), on),
             Err(source) => return Err(CaptureError::Io { name: name.to_owned(), source }),
         },
         _ => plain(name, &mut window, on),
@@ -116,6 +125,45 @@ fn walk(
     match window.take_fault() {
         Some(source) => Err(CaptureError::Io { name: name.to_owned(), source }),
         None => walked,
+    }
+}
+
+/// Counts what comes out of a file or a pipe.
+struct Counted<'a> {
+    input: &'a mut dyn Read,
+    octets: &'a Cell<u64>,
+}
+
+impl Read for Counted<'_> {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        let count = self.input.read(room)?;
+        self.octets.set(self.octets.get().saturating_add(count as u64));
+        Ok(count)
+    }
+}
+
+/// Unpacks, and no more than a capture can have been: what a file of some octets may cost has a limit.
+struct Unpacked<'a, D> {
+    decoder: D,
+    octets: u64,
+    packed: &'a Cell<u64>,
+}
+
+impl<'a, D> Unpacked<'a, D> {
+    fn new(decoder: D, packed: &'a Cell<u64>) -> Self {
+        Unpacked { decoder, octets: 0, packed }
+    }
+}
+
+impl<D: Read> Read for Unpacked<'_, D> {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        let count = self.decoder.read(room)?;
+        self.octets = self.octets.saturating_add(count as u64);
+        if self.octets > UNPACKED_ANYWAY.saturating_add(UNPACKED_MOST.saturating_mul(self.packed.get())) {
+            let what = format!("it unpacks to over {UNPACKED_MOST} times its size, which no capture does");
+            return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+        }
+        Ok(count)
     }
 }
 

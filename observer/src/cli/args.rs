@@ -234,6 +234,10 @@ pub(super) struct ObserveArgs {
     #[arg(long, value_name = "PRIORITY", num_args = 0..=1, default_missing_value = "20",
           value_parser = clap::value_parser!(u8).range(1..=99))]
     pub(super) realtime: Option<u8>,
+    /// Go on as this user (a name, or UID:GID) once the sources are open; root keeps all rights [default: who called
+    /// sudo]
+    #[arg(short = 'Z', long, value_name = "USER")]
+    pub(super) user: Option<String>,
     #[command(flatten)]
     pub(super) soak: SoakArgs,
     #[command(flatten)]

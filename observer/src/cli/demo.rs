@@ -210,7 +210,8 @@ impl Demo<'_> {
         let done = Arc::new(AtomicBool::new(false));
         let is_terminal = io::stderr().is_terminal() && !self.args.quiet;
         let infos = [source.info().clone()];
-        let (_web, glances) = serve::start(&self.args.serve(), (false, self.args.quiet), &infos)?;
+        let opened = serve::open(&self.args.serve(), false)?;
+        let (_web, glances) = serve::start(opened, self.args.quiet, &infos)?;
         let run = Run {
             glances: Mutex::new(glances),
             tape: Some(self.out.join("run.tape")),

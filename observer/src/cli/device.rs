@@ -10,13 +10,13 @@ use super::failure::{self, Failure};
 use super::memory::{self, MEMORY};
 use super::{output, say, send, transmit};
 use crate::device::{ControlSocket, Host};
-use crate::outfile;
 use crate::send::identity;
 use crate::send::socket::{Sent, Way};
+use crate::{infile, outfile};
 use report::Account;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, BufRead, Read, Write};
+use std::io::{self, BufRead, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -180,14 +180,9 @@ fn device_file(
     args: &DeviceArgs,
     cid: &dyn Fn(&str) -> wireproof_protocols::Cid,
 ) -> Result<DeviceFile, Failure> {
-    let mut text = String::new();
-    let read = File::open(path).and_then(|file| file.take(FILE_MAX + 1).read_to_string(&mut text));
-    let refused =
-        |why: String| Failure::io(&format!("{} cannot be read ({why})", path.display()), "check the path");
-    let octets = read.map_err(|error| refused(error.to_string()))?;
-    if octets as u64 > FILE_MAX {
-        return Err(refused("it is larger than 1 MiB".to_owned()));
-    }
+    let text = infile::text(path, FILE_MAX).map_err(|error| {
+        Failure::io(&format!("{} cannot be read ({error})", path.display()), "check the path")
+    })?;
     parse_file(&text, args.to, cid)
         .map_err(|problem| Failure::usage(&format!("{}, {problem}", path.display()), "see docs/device.md"))
 }

@@ -21,6 +21,7 @@ mod generate;
 mod inputs;
 mod learn;
 mod live_view;
+mod lower;
 mod man;
 mod matrix;
 mod memory;

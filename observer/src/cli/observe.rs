@@ -6,7 +6,7 @@ use super::failure::Failure;
 use super::live_view::View;
 use super::transmit::interrupts;
 use super::tui::{self, Plan, Tui};
-use super::{alerts, config, output, report, rings, say, serve, soak, stall};
+use super::{alerts, config, lower, output, report, rings, say, serve, soak, stall};
 use crate::alert::Alerter;
 use crate::live::conduct::{Event, Observed, Run, RunError, conduct};
 use crate::live::drain::{DrainPlan, DrainSpan, DrainStatus, DrainUrl, RingCheck};
@@ -21,7 +21,7 @@ use crate::live::udp::{UdpOptions, UdpSource};
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use wireproof_protocols::registry::DECODERS;
 use wireproof_recorder::offset::{DRIFT_PPM, NoOffset, estimate};
@@ -54,11 +54,14 @@ pub(super) fn run(args: &ObserveArgs) -> Result<u8, Failure> {
     if args.soak.until_bound.is_some() {
         return soak::run(args, &settings, &terms);
     }
-    let mut alerter = alerts::start(&args.alert, terms.filter.as_ref(), args.report.anonymize)?;
     let interrupted = interrupts()?;
     let (sources, _quiet) = open(args, args.quiet)?;
+    let (tap, listening) = (beside(args)?, serve::open(&args.serve, args.report.anonymize)?);
+    lower::lower(args)?;
+    // Threads keep the rights that they are started with.
+    let mut alerter = alerts::start(&args.alert, terms.filter.as_ref(), args.report.anonymize)?;
     let infos: Vec<SourceInfo> = sources.iter().map(|source| source.info().clone()).collect();
-    let (web, glances) = serve::start(&args.serve, (args.report.anonymize, args.quiet), &infos)?;
+    let (web, glances) = serve::start(listening, args.quiet, &infos)?;
     let is_terminal = io::stderr().is_terminal();
     let run = Run {
         duration: args.duration,
@@ -75,17 +78,11 @@ pub(super) fn run(args: &ObserveArgs) -> Result<u8, Failure> {
         interface: args.interface.first().filter(|_| args.interface.len() == 1).cloned(),
         interrupted,
         progress_every: (!args.quiet).then_some(PICTURES[usize::from(!is_terminal)]),
-        tap: Mutex::default(),
+        tap: Mutex::new(tap),
         tap_tape: None,
         wanted: Arc::default(),
         glances: Mutex::new(glances),
     };
-    if let Some(interface) = &args.tap {
-        let filter = TapFilter::Ports(protocol_ports());
-        let options = TapOptions { promiscuous: false, ..TapOptions::new(interface.clone(), filter) };
-        let tap = RingSource::open(&options).map_err(|e| Failure::io_line(&e))?;
-        *run.tap.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(tap));
-    }
     if args.tui {
         return full_screen(args, (&settings, &terms), sources, &run, alerter);
     }
@@ -341,6 +338,14 @@ pub(super) fn open(args: &ObserveArgs, quiet: bool) -> Result<Sources, Failure> 
         held.notes().iter().for_each(|note| say(note));
     }
     Ok((sources, Some(held)))
+}
+
+/// The tap beside the sockets, if there is to be one.
+fn beside(args: &ObserveArgs) -> Result<Option<Box<dyn LiveSource>>, Failure> {
+    let Some(interface) = &args.tap else { return Ok(None) };
+    let filter = TapFilter::Ports(protocol_ports());
+    let options = TapOptions { promiscuous: false, ..TapOptions::new(interface.clone(), filter) };
+    Ok(Some(Box::new(RingSource::open(&options).map_err(|e| Failure::io_line(&e))?)))
 }
 
 #[cfg(not(feature = "libpcap"))]

@@ -5,7 +5,7 @@ use super::failure::Failure;
 use super::say;
 use crate::live::glances::{Glances, pair};
 use crate::live::source::SourceInfo;
-use crate::web::{Limits, Options, Token, Web};
+use crate::web::{Limits, Listening, Options, Token, Web};
 use std::net::{Ipv4Addr, SocketAddr};
 
 /// An address and port, or a port of this host alone.
@@ -28,14 +28,10 @@ pub(super) fn check(asked: &ServeArgs) -> Result<(), Failure> {
     })
 }
 
-/// Starts what is to be served; nothing when nothing was asked for.
-pub(super) fn start(
-    asked: &ServeArgs,
-    (anonymize, quiet): (bool, bool),
-    sources: &[SourceInfo],
-) -> Result<(Option<Web>, Option<Glances>), Failure> {
+/// Listens where it is asked for, and reads the token; nothing when nothing was asked for.
+pub(super) fn open(asked: &ServeArgs, anonymize: bool) -> Result<Option<Listening>, Failure> {
     if asked.web.is_none() && asked.prom.is_none() && asked.prom_textfile.is_none() {
-        return Ok((None, None));
+        return Ok(None);
     }
     let read = |path| Token::read(path).map_err(|why| Failure::usage("--web-token", &why));
     let options = Options {
@@ -46,8 +42,18 @@ pub(super) fn start(
         anonymize,
         limits: Limits::default(),
     };
+    Listening::open(options).map(Some).map_err(|error| Failure::io_line(&error))
+}
+
+/// Starts what is to be served, and says where.
+pub(super) fn start(
+    opened: Option<Listening>,
+    quiet: bool,
+    sources: &[SourceInfo],
+) -> Result<(Option<Web>, Option<Glances>), Failure> {
+    let Some(opened) = opened else { return Ok((None, None)) };
     let (glances, watcher) = pair();
-    let web = Web::start(options, watcher, sources).map_err(|error| Failure::io_line(&error))?;
+    let web = opened.serve(watcher, sources).map_err(|error| Failure::io_line(&error))?;
     if !quiet {
         if let Some(address) = web.web {
             say(&format!("the run can be watched at http://{address}/"));

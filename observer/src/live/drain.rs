@@ -14,6 +14,8 @@ mod worker;
 
 pub use ask::{Answer, Ask, ask};
 pub use fetch::FetchError;
+#[doc(hidden)]
+pub use fetch::hear;
 pub(crate) use fetch::{connect, request};
 pub use single::{Single, SingleError, single};
 pub use url::{BadUrl, DrainUrl};

@@ -22,8 +22,6 @@ type Answer = Response<Full<Bytes>>;
 /// Nothing but what this address serves; no styles or scripts in the page, no forms, no frames.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-/// Rest after a wrong token.
-const WRONG_TOKEN: Duration = Duration::from_millis(200);
 const HTML: &str = "text/html; charset=utf-8";
 const TEXT: &str = "text/plain; charset=utf-8";
 const JSON: &str = "application/json";
@@ -39,10 +37,11 @@ pub(super) async fn answer(site: &Site, asked: Asked, request: &Request<Incoming
         if path == "/"
             && let Some(given) = parameter(request.uri().query(), "token")
         {
-            return login(token, given).await;
+            return login(token, given, site.limits.token_delay).await;
         }
         if !may(token, request.headers()) {
-            return unauthorised(asked).await;
+            sleep(site.limits.token_delay).await;
+            return unauthorised(asked);
         }
     } else if asked.is_loopback && !is_meant(request.headers()) {
         // A page of elsewhere whose name was made to point here (DNS rebinding).
@@ -66,17 +65,16 @@ pub(super) async fn answer(site: &Site, asked: Asked, request: &Request<Incoming
     }
 }
 
-async fn login(token: &Token, given: &str) -> Answer {
+async fn login(token: &Token, given: &str, delay: Duration) -> Answer {
     if !token.is(&decoded(given)) {
-        sleep(WRONG_TOKEN).await;
+        sleep(delay).await;
         return plain(StatusCode::UNAUTHORIZED, "this is not the token\n");
     }
     let builder = Response::builder().status(StatusCode::SEE_OTHER).header(LOCATION, "/");
     finished(builder.header(SET_COOKIE, token.set_cookie()), TEXT, "")
 }
 
-async fn unauthorised(asked: Asked) -> Answer {
-    sleep(WRONG_TOKEN).await;
+fn unauthorised(asked: Asked) -> Answer {
     let builder = Response::builder().status(StatusCode::UNAUTHORIZED).header(WWW_AUTHENTICATE, "Bearer");
     let how = match asked.serves {
         Serves::All => "a token is needed: open /?token=TOKEN, or send Authorization: Bearer TOKEN\n",

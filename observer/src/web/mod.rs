@@ -5,10 +5,13 @@
 
 mod answer;
 mod board;
+mod desk;
 mod door;
 mod server;
 mod token;
 
+#[doc(hidden)]
+pub use desk::Desk;
 pub use server::Limits;
 pub use token::Token;
 
@@ -81,13 +84,49 @@ impl Web {
     /// # Errors
     /// [`WebError`]; nothing is listened on then.
     pub fn start(options: Options, watcher: Watcher, sources: &[SourceInfo]) -> Result<Web, WebError> {
+        Listening::open(options)?.serve(watcher, sources)
+    }
+
+    /// Stops serving; what went wrong with the textfile on the way, if anything did.
+    pub fn stop(mut self) -> Option<WebError> {
+        self.end()
+    }
+
+    fn end(&mut self) -> Option<WebError> {
+        drop(self.stop.take());
+        self.thread.take()?.join().ok()?
+    }
+}
+
+/// Ports that are listened on and not served yet: opening them may take rights that serving does not.
+#[derive(Debug)]
+pub struct Listening {
+    options: Options,
+    web: Option<TcpListener>,
+    prom: Option<TcpListener>,
+}
+
+impl Listening {
+    /// Listens.
+    ///
+    /// # Errors
+    /// [`WebError::Listen`].
+    pub fn open(options: Options) -> Result<Listening, WebError> {
+        let [web, prom] = [options.web, options.prom].map(|address| address.map(listen).transpose());
+        Ok(Listening { web: web?, prom: prom?, options })
+    }
+
+    /// Writes the textfile once, and starts to serve.
+    ///
+    /// # Errors
+    /// [`WebError`]; nothing is listened on any more then.
+    pub fn serve(self, watcher: Watcher, sources: &[SourceInfo]) -> Result<Web, WebError> {
+        let Listening { options, web, prom } = self;
         let mut board = Board::new(sources, options.anonymize);
         let file = options.textfile;
         if let Some(path) = &file {
             write(path, &board.metrics())?;
         }
-        let [web, prom] = [options.web, options.prom].map(|address| address.map(listen).transpose());
-        let (web, prom) = (web?, prom?);
         let mut started = Web {
             web: web.as_ref().and_then(|l| l.local_addr().ok()),
             prom: prom.as_ref().and_then(|l| l.local_addr().ok()),
@@ -113,16 +152,6 @@ impl Web {
         let thread = thread::Builder::new().name("web".to_owned()).spawn(body).map_err(WebError::Thread)?;
         (started.stop, started.thread) = (Some(stop), Some(thread));
         Ok(started)
-    }
-
-    /// Stops serving; what went wrong with the textfile on the way, if anything did.
-    pub fn stop(mut self) -> Option<WebError> {
-        self.end()
-    }
-
-    fn end(&mut self) -> Option<WebError> {
-        drop(self.stop.take());
-        self.thread.take()?.join().ok()?
     }
 }
 

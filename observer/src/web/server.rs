@@ -11,7 +11,8 @@ use std::convert::Infallible;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
 use tokio::time::{sleep, timeout};
 
 /// Octets of a request's head (the least that hyper takes), and its fields.
@@ -28,11 +29,18 @@ pub struct Limits {
     pub head_time: Duration,
     /// Time for request and answer.
     pub whole_time: Duration,
+    /// Time that a wrong token costs.
+    pub token_delay: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { connections: 64, head_time: Duration::from_secs(5), whole_time: Duration::from_secs(20) }
+        Limits {
+            connections: 64,
+            head_time: Duration::from_secs(5),
+            whole_time: Duration::from_secs(20),
+            token_delay: Duration::from_millis(200),
+        }
     }
 }
 
@@ -72,6 +80,7 @@ pub(super) async fn run(site: Arc<Site>, listener: std::net::TcpListener, serves
             Ok((stream, _)) => {
                 // No place: closing is all the answer there is time for.
                 if let Some(place) = door.enter() {
+                    let _ = stream.set_nodelay(true);
                     tokio::spawn(connection(Arc::clone(&site), stream, place, asked));
                 }
             }
@@ -80,8 +89,11 @@ pub(super) async fn run(site: Arc<Site>, listener: std::net::TcpListener, serves
     }
 }
 
-async fn connection(site: Arc<Site>, stream: TcpStream, place: Place, asked: Asked) {
-    let _ = stream.set_nodelay(true);
+/// One request and its answer.
+pub(super) async fn connection<S>(site: Arc<Site>, stream: S, place: Place, asked: Asked)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
     let limits = site.limits;
     let service = service_fn(|request| {
         place.headed();

@@ -1,12 +1,16 @@
 //! The secret that a page beyond this host asks for: read from a file, carried by a header or a cookie, compared in a
 //! time that does not depend on where it differs.
 
+use crate::infile;
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::hint::black_box;
+use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+/// Octets of a token file that are read.
+const LONGEST: u64 = 4_096;
 /// Shortest token.
 const SHORTEST: usize = 16;
 /// Name of the cookie.
@@ -36,7 +40,9 @@ impl Token {
         if mode & 0o077 != 0 {
             return Err(format!("the token file {shown} can be read by others: chmod 600 {shown}"));
         }
-        let text = fs::read(path).map_err(unreadable)?;
+        let mut text = Vec::new();
+        let read = infile::open(path).and_then(|file| file.take(LONGEST).read_to_end(&mut text));
+        read.map_err(unreadable)?;
         let token = text.trim_ascii();
         if token.len() < SHORTEST || !token.iter().all(u8::is_ascii_graphic) {
             return Err(format!(
@@ -47,7 +53,7 @@ impl Token {
         Ok(Token::of(token))
     }
 
-    fn of(token: &[u8]) -> Token {
+    pub(super) fn of(token: &[u8]) -> Token {
         let mut cookie = Sha256::new();
         cookie.update(b"wireproof page ");
         cookie.update(token);

@@ -6,19 +6,20 @@ use crate::cli::alerts;
 use crate::cli::args::Cli;
 use crate::cli::failure::Failure;
 use crate::cli::say;
+use crate::infile;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command, CommandFactory};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::{env, fs, io};
+use std::{env, io};
 use toml::{Spanned, Value};
 use wireproof_reports::Filter;
 
 /// Name of the file in the folder that a run is started in.
 pub(in crate::cli) const LOCAL: &str = "wireproof.toml";
 /// Longest file that is read, octets.
-const LONGEST: u64 = 1 << 20;
+const LONGEST: u64 = 64 << 10;
 
 /// What one file says: values by key, in the order in which an option takes them.
 pub(in crate::cli) type Layer = BTreeMap<&'static str, Vec<String>>;
@@ -108,7 +109,7 @@ pub(in crate::cli) fn user_file() -> Option<PathBuf> {
 
 /// False, and said, when the file is another user's, as `HOME` may be under sudo or su.
 fn is_readable(path: &Path) -> bool {
-    match fs::File::open(path) {
+    match infile::open(path) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             say(&format!("{} cannot be read ({error}): it is left out", path.display()));
             false
@@ -123,11 +124,7 @@ pub(in crate::cli) fn layer(path: &Path) -> Result<Option<Layer>, Failure> {
         let what = format!("{} cannot be read ({why})", path.display());
         Failure::io(&what, "make it readable or move it away")
     };
-    match fs::metadata(path) {
-        Ok(facts) if facts.len() > LONGEST => return Err(unreadable("it is over 1 MiB")),
-        _ => {}
-    }
-    match fs::read_to_string(path) {
+    match infile::text(path, LONGEST) {
         Ok(text) => parse(path, &text).map(Some),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             Ok(None)

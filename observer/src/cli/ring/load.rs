@@ -2,8 +2,8 @@
 
 use super::args::ReadArgs;
 use crate::cli::failure::{Failure, INTEGRITY};
+use crate::infile;
 use flate2::read::MultiGzDecoder;
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 use wireproof_recorder::layout::{MAX_CAPACITY, file_bytes};
@@ -63,7 +63,7 @@ pub(in crate::cli) fn image(path: &Path) -> Result<Vec<u8>, Failure> {
 
 /// A ring whose writer goes on is copied in a bracket and sealed; anything else is read as it is.
 fn open(path: &Path) -> io::Result<Vec<u8>> {
-    let file = File::open(path)?;
+    let file = infile::open(path)?;
     match snapshot::take(&Pread(&file)) {
         Ok(copy) if copy.moved() => Ok(copy.seal(&Times::default(), 0)),
         _ => bounded(file),
@@ -76,12 +76,15 @@ fn bounded(from: impl Read) -> io::Result<Vec<u8>> {
     Ok(octets)
 }
 
+/// The longest field map, octets.
+const MOST_MAP: u64 = 64 << 10;
+
 /// A built-in map, or a file that holds one.
 fn map(name: &str) -> Result<FieldMap, Failure> {
     if let Some(map) = FieldMap::named(name) {
         return Ok(map);
     }
-    let text = std::fs::read_to_string(name).map_err(|error| {
+    let text = infile::text(Path::new(name), MOST_MAP).map_err(|error| {
         let what = format!("{name:?} is no field map and cannot be read ({error})");
         Failure::usage(&what, &format!("name {} or a JSON or TOML file", v1::NAMES.join(", ")))
     })?;

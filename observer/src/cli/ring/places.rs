@@ -2,7 +2,7 @@
 
 use crate::cli::failure::Failure;
 use crate::cli::say;
-use std::fs::File;
+use crate::infile;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use wireproof_recorder::places::{MAX_PLACE, MAX_PLACES, Places, SUFFIX};
@@ -32,6 +32,6 @@ pub(super) fn load(ring: &Path, named: Option<&Path>) -> Result<(Places, Option<
 
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut octets = Vec::new();
-    File::open(path)?.take(MAX_OCTETS).read_to_end(&mut octets)?;
+    infile::open(path)?.take(MAX_OCTETS).read_to_end(&mut octets)?;
     Ok(octets)
 }

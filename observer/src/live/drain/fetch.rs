@@ -18,6 +18,7 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 use thiserror::Error;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
@@ -130,6 +131,33 @@ pub(super) async fn exchange(url: &DrainUrl, path: &'static str) -> Option<Excha
     told.exchange
 }
 
+/// A download from a server that says these octets and goes away: how many octets of body came. Nothing is left in the
+/// folder. For tests and fuzzing; it connects to nobody.
+///
+/// # Errors
+/// As a download that is not gone on with.
+pub fn hear(octets: &[u8], directory: &Path, limit: u64) -> Result<u64, FetchError> {
+    let url = "http://localhost/v1/ring/raw".parse::<DrainUrl>();
+    let url = url.map_err(|_| FetchError::Connect(io::ErrorKind::InvalidInput.into()))?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    let said = octets.to_vec();
+    runtime.map_err(FetchError::Connect)?.block_on(async {
+        let (near, mut far) = tokio::io::duplex(PIECE);
+        let (mut told, mut progress) = (Told::default(), |_, _| {});
+        let mut transfer = Transfer { url: &url, limit, part: None, body: None, progress: &mut progress };
+        let server = async move {
+            let mut asked = Vec::new();
+            let _ = far.read_buf(&mut asked).await;
+            let _ = far.write_all(&said).await;
+        };
+        let client = async {
+            let (sender, _driver) = connect_over(near).await?;
+            transfer.attempt_over(sender, directory, ".heard.tmp", &mut told).await
+        };
+        tokio::join!(client, server).0.map(|()| told.bytes)
+    })
+}
+
 /// One body, in as many attempts as it takes.
 struct Transfer<'a> {
     url: &'a DrainUrl,
@@ -148,7 +176,17 @@ impl Transfer<'_> {
 
     async fn attempt(&mut self, directory: &Path, name: &str, told: &mut Told) -> Result<(), FetchError> {
         // Dropped with this attempt, which ends the connection too.
-        let (mut sender, _driver) = connect(self.url).await?;
+        let (sender, _driver) = connect(self.url).await?;
+        self.attempt_over(sender, directory, name, told).await
+    }
+
+    async fn attempt_over(
+        &mut self,
+        mut sender: http1::SendRequest<Empty<Bytes>>,
+        directory: &Path,
+        name: &str,
+        told: &mut Told,
+    ) -> Result<(), FetchError> {
         let request = self.request();
         let asked_ns = now_ns();
         let response = sender.send_request(request).await.map_err(FetchError::Answer)?;
@@ -240,6 +278,18 @@ where
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     let stream = TcpStream::connect(url.endpoint()).await.map_err(FetchError::Connect)?;
+    connect_over(stream).await
+}
+
+async fn connect_over<S, B>(
+    stream: S,
+) -> Result<(http1::SendRequest<B>, JoinSet<hyper::Result<()>>), FetchError>
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    B: Body + Send + 'static,
+    B::Data: Send,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
     let handshake = http1::Builder::new().max_buf_size(PIECE).handshake(TokioIo::new(stream)).await;
     let (sender, connection) = handshake.map_err(FetchError::Answer)?;
     let mut driver = JoinSet::new();

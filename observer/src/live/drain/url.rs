@@ -11,7 +11,7 @@ use thiserror::Error;
 const HTTP_PORT: u16 = 80;
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// An `http://` URL. Shown, debugged and compared with others, it has no user name and no password.
+/// An `http://` URL. Shown and debugged, it has no user name, no password and no query.
 #[derive(Clone, PartialEq, Eq)]
 pub struct DrainUrl {
     host: String,
@@ -116,7 +116,10 @@ impl FromStr for DrainUrl {
 
 impl fmt::Display for DrainUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "http://{}{}", self.authority(), self.target)
+        // A query may hold a key, too.
+        let (path, query) =
+            self.target.split_once('?').map_or((self.target.as_str(), ""), |(path, _)| (path, "?…"));
+        write!(f, "http://{}{path}{query}", self.authority())
     }
 }
 
@@ -220,6 +223,8 @@ mod tests {
             );
         }
         assert_eq!(url.to_string(), "http://h:81/x");
+        let keyed: DrainUrl = "http://h:81/x?key=secret".parse().unwrap();
+        assert_eq!((keyed.to_string().as_str(), keyed.target()), ("http://h:81/x?…", "/x?key=secret"));
         for bad in ["https://me:secret@h/", "http://me:secret@", "http://me:secret@h:x/"] {
             let error = bad.parse::<DrainUrl>().unwrap_err();
             assert!(!format!("{error} {error:?}").contains("secret"), "{error}");

@@ -4,8 +4,8 @@ use super::ConvertArgs;
 use crate::capture::{self, Item};
 use crate::cli::failure::{Failure, INTEGRITY};
 use crate::cli::say;
+use crate::infile;
 use std::collections::HashMap;
-use std::fs;
 use std::path::Path;
 use wireproof_protocols::{Arrival, Datagram, Faults, registry};
 use wireproof_recorder::convert::{Event, Label, Name, Shape, Timeline, WallClock};
@@ -155,8 +155,11 @@ pub(super) fn findings(path: &Path, clock: &Clock<'_>, timeline: &mut Timeline) 
     Ok(())
 }
 
+/// The longest summary that is read, octets.
+const LONGEST: u64 = 64 << 20;
+
 fn summary(path: &Path) -> Result<Summary, Failure> {
-    let text = fs::read_to_string(path).map_err(|error| {
+    let text = infile::text(path, LONGEST).map_err(|error| {
         Failure::io(&format!("{} cannot be read ({error})", path.display()), "check the name and its rights")
     })?;
     serde_json::from_str(&text).map_err(|error| Failure::Said {

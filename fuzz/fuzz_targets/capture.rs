@@ -1,0 +1,4 @@
+//! Target `capture`; see `src/lib.rs`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| wireproof_fuzz::capture::capture(data));

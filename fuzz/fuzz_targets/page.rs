@@ -1,0 +1,4 @@
+//! Target `page`; see `src/lib.rs`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| wireproof_fuzz::http::page(data));

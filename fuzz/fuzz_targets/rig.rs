@@ -1,0 +1,4 @@
+//! Target `rig`; see `src/lib.rs`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| wireproof_fuzz::text::rig(data));

@@ -1,0 +1,4 @@
+//! Target `verify`; see `src/lib.rs`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| wireproof_fuzz::verify::verify(data));
