@@ -19,9 +19,25 @@ const MAGIC: usize = 8;
 ///
 /// # Errors
 /// When there is no capture to read: see [`CaptureError`]. Damage behind a valid header is no error.
-pub fn read_path(path: &Path, each: &mut dyn FnMut(Item<'_>)) -> Result<SourceReport, CaptureError> {
+pub fn read_path(
+    path: &Path,
+    each: &mut (impl FnMut(Item<'_>) + ?Sized),
+) -> Result<SourceReport, CaptureError> {
     let mut input = open(path)?;
-    dissected(&name_of(path), &mut *input, each)
+    dissected(&name_of(path), &mut *input, Dissector::new(), each)
+}
+
+/// As [`read_path`], with every UDP checksum left [`wireproof_protocols::Checksum::Unknown`]: of the payload nothing is
+/// looked at.
+///
+/// # Errors
+/// As [`read_path`].
+pub fn read_headers_path(
+    path: &Path,
+    each: &mut (impl FnMut(Item<'_>) + ?Sized),
+) -> Result<SourceReport, CaptureError> {
+    let mut input = open(path)?;
+    dissected(&name_of(path), &mut *input, Dissector::of_headers(), each)
 }
 
 /// Reads a capture from a stream and hands every item to `each`, in stream order.
@@ -31,9 +47,9 @@ pub fn read_path(path: &Path, each: &mut dyn FnMut(Item<'_>)) -> Result<SourceRe
 pub fn read_stream(
     name: &str,
     mut input: impl Read,
-    each: &mut dyn FnMut(Item<'_>),
+    each: &mut (impl FnMut(Item<'_>) + ?Sized),
 ) -> Result<SourceReport, CaptureError> {
-    dissected(name, &mut input, each)
+    dissected(name, &mut input, Dissector::new(), each)
 }
 
 /// Reads the records of a capture from a stream without dissecting them.
@@ -42,7 +58,7 @@ pub fn read_stream(
 /// As [`read_path`]; the stream is called `-`.
 pub fn read_records(
     mut input: impl Read,
-    each: &mut dyn FnMut(&Record<'_>),
+    each: &mut (impl FnMut(&Record<'_>) + ?Sized),
 ) -> Result<SourceReport, CaptureError> {
     walk("-", &mut input, &mut records(each))
 }
@@ -53,13 +69,13 @@ pub fn read_records(
 /// As [`read_path`].
 pub fn read_records_path(
     path: &Path,
-    each: &mut dyn FnMut(&Record<'_>),
+    each: &mut (impl FnMut(&Record<'_>) + ?Sized),
 ) -> Result<SourceReport, CaptureError> {
     let mut input = open(path)?;
     walk(&name_of(path), &mut *input, &mut records(each))
 }
 
-fn records(each: &mut dyn FnMut(&Record<'_>)) -> impl FnMut(Entry<'_>) {
+fn records(each: &mut (impl FnMut(&Record<'_>) + ?Sized)) -> impl FnMut(Entry<'_>) {
     |entry| {
         if let Entry::Record(record) = entry {
             each(&record);
@@ -81,9 +97,9 @@ fn open(path: &Path) -> Result<Box<dyn Read>, CaptureError> {
 fn dissected(
     name: &str,
     input: &mut dyn Read,
-    each: &mut dyn FnMut(Item<'_>),
+    mut dissector: Dissector,
+    each: &mut (impl FnMut(Item<'_>) + ?Sized),
 ) -> Result<SourceReport, CaptureError> {
-    let mut dissector = Dissector::new();
     let mut report = walk(name, input, &mut |entry| match entry {
         Entry::Record(record) => each(dissector.dissect(&record)),
         Entry::Blind { from, to, dropped } => each(Item::Blind { from, to, dropped }),
