@@ -137,7 +137,8 @@ mod tests {
                 let mut payload = whole.clone();
                 payload[at] = value;
                 let others = if value % 64 == 1 { &ports[..] } else { &[] };
-                let pairs = others.iter().map(|to| (5000, *to)).chain([(5568, 5568), (6454, 6454), (9, 4048)]);
+                let pairs =
+                    others.iter().map(|to| (5000, *to)).chain([(5568, 5568), (6454, 6454), (9, 4048)]);
                 for ((from, to), cut) in pairs.flat_map(|pair| [(pair, 0), (pair, 2), (pair, 600)]) {
                     let at = |ip: [u8; 4], port: u16| SocketAddr::from((ip, port));
                     let kept = &payload[..payload.len().saturating_sub(cut)];
@@ -162,7 +163,10 @@ mod tests {
     fn usual_datagrams_are_plain() {
         for (payload, port) in [(sacn(), 5568), (ddp(), 4048), (artnet(), 6454)] {
             let at = |ip: [u8; 4]| SocketAddr::from((ip, port));
-            assert!(plain(&Datagram::new(at([10, 0, 0, 1]), at([10, 0, 0, 2]), &payload)).is_some(), "{port}");
+            assert!(
+                plain(&Datagram::new(at([10, 0, 0, 1]), at([10, 0, 0, 2]), &payload)).is_some(),
+                "{port}"
+            );
         }
     }
 }

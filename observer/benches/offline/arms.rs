@@ -5,11 +5,11 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use wireproof::analysis::{analyze, analyze_taping};
-use wireproof::capture::{Item, read_headers_path, read_path, read_records_path};
+use wireproof::capture::{Item, Taker, read_headers_into, read_path, read_records_path};
 use wireproof::taping::Taping;
-use wireproof_protocols::Checksum;
 use wireproof_protocols::verify::count::{Counter, Counts};
 use wireproof_protocols::verify::{Account, Options};
+use wireproof_protocols::{Arrival, Checksum, Datagram};
 
 const READ: usize = 1 << 20;
 const PAGE: usize = 4096;
@@ -89,13 +89,25 @@ fn dissect(path: &Path) -> Outcome<Counted> {
 }
 
 fn core(path: &Path) -> Outcome<Counted> {
-    let mut counter = Counter::new();
-    read_headers_path(path, &mut |item| {
-        if let Item::Datagram(arrival, ref datagram) = item {
-            counter.on_datagram(arrival, datagram);
+    let mut counting = Counting(Counter::new());
+    read_headers_into(path, &mut counting)?;
+    Ok(of_counts(&counting.0.finish()))
+}
+
+/// Hands datagrams to the counter.
+struct Counting(Counter);
+
+impl Taker for Counting {
+    #[inline(always)]
+    fn datagram(&mut self, arrival: Arrival, datagram: &Datagram<'_>) {
+        self.0.on_datagram(arrival, datagram);
+    }
+
+    fn item(&mut self, item: Item<'_>) {
+        if let Item::Datagram(arrival, datagram) = item {
+            self.0.on_datagram(arrival, &datagram);
         }
-    })?;
-    Ok(of_counts(&counter.finish()))
+    }
 }
 
 fn of_counts(counts: &Counts) -> Counted {
@@ -128,11 +140,11 @@ fn libpcap(path: &Path) -> Outcome<Counted> {
     use wireproof_protocols::Timestamp;
     let mut capture = pcap::Capture::from_file_with_precision(path, pcap::Precision::Nano)?;
     let link_type = LinkType(u16::try_from(capture.get_datalink().0)?);
-    let (mut dissector, mut counter, mut number) = (Dissector::of_headers(), Counter::new(), 0);
+    let (mut dissector, mut counting, mut number) = (Dissector::of_headers(), Counting(Counter::new()), 0);
     loop {
         let packet = match capture.next_packet() {
             Ok(packet) => packet,
-            Err(pcap::Error::NoMorePackets) => return Ok(of_counts(&counter.finish())),
+            Err(pcap::Error::NoMorePackets) => return Ok(of_counts(&counting.0.finish())),
             Err(error) => return Err(error.into()),
         };
         number += 1;
@@ -147,8 +159,6 @@ fn libpcap(path: &Path) -> Outcome<Counted> {
             original_length: packet.header.len,
             comment: None,
         };
-        if let Item::Datagram(arrival, ref datagram) = dissector.dissect(&record) {
-            counter.on_datagram(arrival, datagram);
-        }
+        dissector.dissect_into(&record, &mut counting);
     }
 }

@@ -160,6 +160,7 @@ fn tshark(path: &Path) -> Outcome<Option<u64>> {
 fn children() -> u64 {
     let text = fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let behind = text.rsplit_once(") ").map_or("", |(_, rest)| rest);
-    let ticks = |at: usize| behind.split_whitespace().nth(at).and_then(|t| t.parse::<u64>().ok()).unwrap_or(0);
+    let ticks =
+        |at: usize| behind.split_whitespace().nth(at).and_then(|t| t.parse::<u64>().ok()).unwrap_or(0);
     (ticks(13) + ticks(14)) * 1_000_000_000 / TICKS as u64
 }

@@ -62,7 +62,11 @@ impl Captured {
 
 /// Octets of the file, and peak memory of a process that analyses it.
 fn peak_over(path: &Path) -> Outcome<(u64, u64)> {
-    let ran = Command::new(std::env::current_exe()?).args(["--alone", "full analysis"]).arg(path).arg("1").output()?;
+    let ran = Command::new(std::env::current_exe()?)
+        .args(["--alone", "full analysis"])
+        .arg(path)
+        .arg("1")
+        .output()?;
     let said = String::from_utf8(ran.stdout)?;
     Ok((fs::metadata(path)?.len(), said.trim().parse()?))
 }

@@ -39,5 +39,9 @@ fn each(datagrams: &[Datagram<'_>]) -> Outcome<f64> {
         decoded += datagrams.len();
     }
     let took = thread_cpu_ns() - start;
-    if faults.is_empty() { Ok(took as f64 / decoded as f64) } else { Err("a datagram of the bench has faults".into()) }
+    if faults.is_empty() {
+        Ok(took as f64 / decoded as f64)
+    } else {
+        Err("a datagram of the bench has faults".into())
+    }
 }

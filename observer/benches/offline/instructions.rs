@@ -55,7 +55,8 @@ fn compare(counts: &[(&str, f64)]) -> Outcome<()> {
     let text = std::fs::read_to_string(budget_file())?;
     let mut outside = Vec::new();
     for (pass, n) in counts {
-        let budget = text.lines().find_map(|line| line.strip_prefix(pass)?.strip_prefix(": ")?.parse::<f64>().ok());
+        let budget =
+            text.lines().find_map(|line| line.strip_prefix(pass)?.strip_prefix(": ")?.parse::<f64>().ok());
         let budget = budget.ok_or_else(|| format!("budget.txt names no {pass}: run with --bless"))?;
         let percent = 100.0 * (n / budget - 1.0);
         line(&format!("{pass:>20}: {n:7.0} instructions/datagram, budget {budget:.0}, {percent:+.1} %"))?;

@@ -31,7 +31,11 @@ pub(crate) fn print(captured: &Captured, m: &Measured, peaks: [Peak; 2]) -> Outc
         arm_line(arm.name, times, counted.datagrams, ratio(m, arm.name, SWEEP).unwrap_or(0.0))?;
     }
     for ns in &m.tshark {
-        line(&format!("{:>20}: {:8.1} ns/datagram", "tshark conv,udp", *ns as f64 / counted.datagrams.max(1) as f64))?;
+        line(&format!(
+            "{:>20}: {:8.1} ns/datagram",
+            "tshark conv,udp",
+            *ns as f64 / counted.datagrams.max(1) as f64
+        ))?;
     }
     for (name, figures) in &m.decoding {
         line(&format!("{:>20}: {:8.1} ns/datagram", format!("decoding {name}"), median(figures)))?;
@@ -99,7 +103,9 @@ fn agree(captured: &Captured, m: &Measured) -> Outcome<()> {
     for (arm, counted) in counting {
         let before = *first.get_or_insert(*counted);
         if before != *counted || captured.planted.is_some_and(|planted| planted != counted.lost) {
-            return Err(format!("{}: {counted:?}, not {before:?}, planted {:?}", arm.name, captured.planted).into());
+            return Err(
+                format!("{}: {counted:?}, not {before:?}, planted {:?}", arm.name, captured.planted).into()
+            );
         }
     }
     line("every arm that counts found what was planted")

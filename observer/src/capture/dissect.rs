@@ -1,10 +1,10 @@
 //! From a record to a UDP datagram: link layer, IP, reassembly, UDP.
 
-use super::Item;
 use super::ip::{self, Ip, Part, UDP};
 use super::link::{self, Network};
 use super::reassembly::{Key, Reassembly};
 use super::record::Record;
+use super::{Item, Taker};
 use super::{udp, usual};
 use std::net::SocketAddr;
 use wireproof_protocols::{Arrival, Datagram, Link};
@@ -31,11 +31,20 @@ impl Dissector {
     }
 
     /// The item a record stands for: a datagram, or a packet when it completes none.
-    #[inline(always)]
+    #[inline]
     pub fn dissect<'a>(&'a mut self, record: &Record<'a>) -> Item<'a> {
         match usual::datagram(record, self.headers_only) {
             Some(datagram) => Item::Datagram(record.arrival(), datagram),
             None => self.any(record),
+        }
+    }
+
+    /// As [`Dissector::dissect`], into a taker.
+    #[inline(always)]
+    pub fn dissect_into<'a>(&'a mut self, record: &Record<'a>, taker: &mut (impl Taker + ?Sized)) {
+        match usual::datagram(record, self.headers_only) {
+            Some(datagram) => taker.datagram(record.arrival(), &datagram),
+            None => taker.item(self.any(record)),
         }
     }
 
@@ -145,7 +154,9 @@ mod tests {
     /// Ethernet, IPv4 and UDP with 64 octets of payload, checksums as they come.
     fn frame() -> Vec<u8> {
         let mut frame = vec![0x02; 12];
-        frame.extend([0x08, 0x00, 0x45, 0, 0, 92, 0x12, 0x34, 0x40, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+        frame.extend([
+            0x08, 0x00, 0x45, 0, 0, 92, 0x12, 0x34, 0x40, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2,
+        ]);
         frame.extend([0x15, 0xc0, 0x15, 0xc0, 0, 72, 0x99, 0x88]);
         frame.extend((0..64).map(|i| i * 3));
         frame

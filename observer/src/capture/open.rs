@@ -5,7 +5,7 @@ use super::error::{CaptureError, name_of};
 use super::record::{Entry, Record};
 use super::tally::Tally;
 use super::window::Window;
-use super::{Item, SourceReport, pcap, pcapng, tape};
+use super::{Item, SourceReport, Taker, pcap, pcapng, tape};
 use flate2::bufread::MultiGzDecoder;
 use std::fs::File;
 use std::io::{self, Read};
@@ -27,17 +27,23 @@ pub fn read_path(
     dissected(&name_of(path), &mut *input, Dissector::new(), each)
 }
 
-/// As [`read_path`], with every UDP checksum left [`wireproof_protocols::Checksum::Unknown`]: of the payload nothing is
+/// As [`read_path`], into a [`Taker`].
+///
+/// # Errors
+/// As [`read_path`].
+pub fn read_into(path: &Path, taker: &mut impl Taker) -> Result<SourceReport, CaptureError> {
+    let mut input = open(path)?;
+    dissected(&name_of(path), &mut *input, Dissector::new(), taker)
+}
+
+/// As [`read_into`], with every UDP checksum left [`wireproof_protocols::Checksum::Unknown`]: of the payload nothing is
 /// looked at.
 ///
 /// # Errors
 /// As [`read_path`].
-pub fn read_headers_path(
-    path: &Path,
-    each: &mut (impl FnMut(Item<'_>) + ?Sized),
-) -> Result<SourceReport, CaptureError> {
+pub fn read_headers_into(path: &Path, taker: &mut impl Taker) -> Result<SourceReport, CaptureError> {
     let mut input = open(path)?;
-    dissected(&name_of(path), &mut *input, Dissector::of_headers(), each)
+    dissected(&name_of(path), &mut *input, Dissector::of_headers(), taker)
 }
 
 /// Reads a capture from a stream and hands every item to `each`, in stream order.
@@ -98,14 +104,14 @@ fn dissected(
     name: &str,
     input: &mut dyn Read,
     mut dissector: Dissector,
-    each: &mut (impl FnMut(Item<'_>) + ?Sized),
+    taker: &mut (impl Taker + ?Sized),
 ) -> Result<SourceReport, CaptureError> {
     let mut report = walk(name, input, &mut |entry| match entry {
-        Entry::Record(record) => each(dissector.dissect(&record)),
-        Entry::Blind { from, to, dropped } => each(Item::Blind { from, to, dropped }),
-        Entry::Drops(drops) => each(Item::Drops(drops)),
-        Entry::ClockStep(by) => each(Item::ClockStep(by)),
-        Entry::Taped(event) => each(Item::Taped(event)),
+        Entry::Record(record) => dissector.dissect_into(&record, taker),
+        Entry::Blind { from, to, dropped } => taker.item(Item::Blind { from, to, dropped }),
+        Entry::Drops(drops) => taker.item(Item::Drops(drops)),
+        Entry::ClockStep(by) => taker.item(Item::ClockStep(by)),
+        Entry::Taped(event) => taker.item(Item::Taped(event)),
     })?;
     report.fragments = dissector.fragments();
     report.overlapping = dissector.overlapping();

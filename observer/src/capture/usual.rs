@@ -20,7 +20,8 @@ pub(super) fn datagram<'a>(record: &Record<'a>, headers_only: bool) -> Option<Da
     let be16 = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
     let version = u32::from_be_bytes([0, head[12], head[13], head[14]]);
     let (total, length) = (be16(16), be16(38));
-    let fits = record.data.len() >= IP + usize::from(total) && length >= 8 && total == length.wrapping_add(20);
+    let fits =
+        record.data.len() >= IP + usize::from(total) && length >= 8 && total == length.wrapping_add(20);
     let whole = be16(20) & 0x3fff == 0 && head[23] == 17;
     if record.link_type != LinkType::ETHERNET || version != USUAL || !fits || !whole || total < length {
         return None;

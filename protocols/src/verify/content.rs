@@ -119,7 +119,11 @@ mod tests {
             let (words, rest) = data[..length].as_chunks::<8>();
             let tail = rest.iter().fold(0u64, |all, octet| all << 8 | u64::from(*octet));
             let expected = spaced(std::hint::black_box(words), mix(length as u64, tail));
-            assert_eq!(sample(&data[..length]), if words.len() > SAMPLES { expected } else { xxh3_64(&data[..length]) & !FULL }, "{length}");
+            assert_eq!(
+                sample(&data[..length]),
+                if words.len() > SAMPLES { expected } else { xxh3_64(&data[..length]) & !FULL },
+                "{length}"
+            );
         }
     }
 
