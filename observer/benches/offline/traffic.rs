@@ -10,6 +10,8 @@ use wireproof_protocols::{Checksum, Link, Timestamp};
 const CID: [u8; 16] = *b"\x3f\x91\xa5\x0c\x7d\x1e\x4b\x62\x9c\x8e\x55\x01\x22\x6f\xd0\x17";
 /// One datagram of so many is lost.
 const LOST_OF: u64 = 20_011;
+/// Datagrams of a frame.
+const FRAME: usize = 126;
 const PERIOD: i64 = 16_666_667;
 /// Octets of a pcap file's header.
 const HEADER: usize = 24;
@@ -53,8 +55,9 @@ impl Traffic {
         Ok(Traffic { hosts: hosts.collect(), sent: 0, frame: 0, lost: 0 })
     }
 
-    /// The datagrams of the next frame that arrive.
-    pub(crate) fn frame(&mut self) -> Outcome<Vec<PlantedDatagram>> {
+    /// The datagrams of the next frame that arrive. The last one has to arrive whole: a loss with nothing behind it cannot
+    /// be seen.
+    pub(crate) fn frame(&mut self, last: bool) -> Outcome<Vec<PlantedDatagram>> {
         let mut arrivals = Vec::new();
         let mut at = 1_700_000_000_000_000_000 + self.frame * PERIOD;
         for host in &mut self.hosts {
@@ -63,7 +66,7 @@ impl Traffic {
                 at += 5_000;
                 self.sent += 1;
                 host.id = host.id.checked_add(1).unwrap_or(1);
-                if self.sent.is_multiple_of(LOST_OF) {
+                if self.sent.is_multiple_of(LOST_OF) && !last {
                     self.lost += 1;
                     continue;
                 }
@@ -86,7 +89,11 @@ pub(crate) fn write(datagrams: usize, out: &mut impl Write) -> Outcome<(u64, u64
     let mut written = 0;
     let mut octets = Vec::new();
     while written < datagrams {
-        let planted = Planted { arrivals: traffic.frame()?, truth: Default::default(), rig: None };
+        let planted = Planted {
+            arrivals: traffic.frame(written + FRAME >= datagrams)?,
+            truth: Default::default(),
+            rig: None,
+        };
         octets.clear();
         write_pcap(&planted, &mut octets)?;
         let header = if written == 0 { 0 } else { HEADER };

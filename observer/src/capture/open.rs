@@ -2,7 +2,7 @@
 
 use super::dissect::Dissector;
 use super::error::{CaptureError, name_of};
-use super::record::{Entry, Record};
+use super::record::{Entry, Record, Walker};
 use super::tally::Tally;
 use super::window::Window;
 use super::{Item, SourceReport, Taker, pcap, pcapng, tape};
@@ -66,7 +66,7 @@ pub fn read_records(
     mut input: impl Read,
     each: &mut (impl FnMut(&Record<'_>) + ?Sized),
 ) -> Result<SourceReport, CaptureError> {
-    walk("-", &mut input, &mut records(each))
+    walk("-", &mut input, &mut Records(each))
 }
 
 /// Reads the records of the capture at `path` (`-` is standard input) without dissecting them.
@@ -78,13 +78,44 @@ pub fn read_records_path(
     each: &mut (impl FnMut(&Record<'_>) + ?Sized),
 ) -> Result<SourceReport, CaptureError> {
     let mut input = open(path)?;
-    walk(&name_of(path), &mut *input, &mut records(each))
+    walk(&name_of(path), &mut *input, &mut Records(each))
 }
 
-fn records(each: &mut (impl FnMut(&Record<'_>) + ?Sized)) -> impl FnMut(Entry<'_>) {
-    |entry| {
+/// Hands records on as they are.
+struct Records<'e, E: ?Sized>(&'e mut E);
+
+impl<E: FnMut(&Record<'_>) + ?Sized> Walker for Records<'_, E> {
+    #[inline]
+    fn record(&mut self, record: &Record<'_>) {
+        (self.0)(record);
+    }
+
+    fn entry(&mut self, entry: Entry<'_>) {
         if let Entry::Record(record) = entry {
-            each(&record);
+            (self.0)(&record);
+        }
+    }
+}
+
+/// Hands the datagrams of records on.
+struct Dissecting<'t, T: ?Sized> {
+    dissector: Dissector,
+    taker: &'t mut T,
+}
+
+impl<T: Taker + ?Sized> Walker for Dissecting<'_, T> {
+    #[inline(always)]
+    fn record(&mut self, record: &Record<'_>) {
+        self.dissector.dissect_into(record, self.taker);
+    }
+
+    fn entry(&mut self, entry: Entry<'_>) {
+        match entry {
+            Entry::Record(record) => self.record(&record),
+            Entry::Blind { from, to, dropped } => self.taker.item(Item::Blind { from, to, dropped }),
+            Entry::Drops(drops) => self.taker.item(Item::Drops(drops)),
+            Entry::ClockStep(by) => self.taker.item(Item::ClockStep(by)),
+            Entry::Taped(event) => self.taker.item(Item::Taped(event)),
         }
     }
 }
@@ -103,27 +134,18 @@ fn open(path: &Path) -> Result<Box<dyn Read>, CaptureError> {
 fn dissected(
     name: &str,
     input: &mut dyn Read,
-    mut dissector: Dissector,
+    dissector: Dissector,
     taker: &mut (impl Taker + ?Sized),
 ) -> Result<SourceReport, CaptureError> {
-    let mut report = walk(name, input, &mut |entry| match entry {
-        Entry::Record(record) => dissector.dissect_into(&record, taker),
-        Entry::Blind { from, to, dropped } => taker.item(Item::Blind { from, to, dropped }),
-        Entry::Drops(drops) => taker.item(Item::Drops(drops)),
-        Entry::ClockStep(by) => taker.item(Item::ClockStep(by)),
-        Entry::Taped(event) => taker.item(Item::Taped(event)),
-    })?;
-    report.fragments = dissector.fragments();
-    report.overlapping = dissector.overlapping();
+    let mut dissecting = Dissecting { dissector, taker };
+    let mut report = walk(name, input, &mut dissecting)?;
+    report.fragments = dissecting.dissector.fragments();
+    report.overlapping = dissecting.dissector.overlapping();
     Ok(report)
 }
 
 /// Looks through a wrapper, if there is one, and walks the capture inside.
-fn walk(
-    name: &str,
-    input: &mut dyn Read,
-    on: &mut impl FnMut(Entry<'_>),
-) -> Result<SourceReport, CaptureError> {
+fn walk(name: &str, input: &mut dyn Read, on: &mut impl Walker) -> Result<SourceReport, CaptureError> {
     let mut window = Window::new(input);
     window.require(MAGIC);
     let walked = match window.view() {
@@ -146,7 +168,7 @@ fn unwrapped(
     name: &str,
     wrapper: &str,
     decoder: &mut dyn Read,
-    on: &mut impl FnMut(Entry<'_>),
+    on: &mut impl Walker,
 ) -> Result<SourceReport, CaptureError> {
     let mut window = Window::new(decoder);
     let walked = plain(name, &mut window, on);
@@ -163,11 +185,7 @@ fn unwrapped(
 }
 
 /// Walks a capture by its magic number.
-fn plain(
-    name: &str,
-    window: &mut Window<'_>,
-    on: &mut impl FnMut(Entry<'_>),
-) -> Result<SourceReport, CaptureError> {
+fn plain(name: &str, window: &mut Window<'_>, on: &mut impl Walker) -> Result<SourceReport, CaptureError> {
     let mut tally = Tally::default();
     window.require(MAGIC);
     let walked = match window.view() {

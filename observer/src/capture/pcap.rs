@@ -1,7 +1,7 @@
 //! Classic pcap files: microsecond, nanosecond and Kuznetzov's modified format, in both byte orders.
 
 use super::octets::Endian;
-use super::record::{Entry, LinkType, RECORD_MAX, Record};
+use super::record::{LinkType, RECORD_MAX, Record, Walker};
 use super::tally::Tally;
 use super::wide;
 use super::window::Window;
@@ -55,11 +55,7 @@ pub(super) fn claims(first: &[u8]) -> bool {
 }
 
 /// Hands every record to `on`. An error is one sentence on the damage that ended the walk.
-pub(super) fn walk(
-    window: &mut Window<'_>,
-    tally: &mut Tally,
-    on: &mut impl FnMut(Entry<'_>),
-) -> Result<(), String> {
+pub(super) fn walk(window: &mut Window<'_>, tally: &mut Tally, on: &mut impl Walker) -> Result<(), String> {
     window.require(FILE_HEADER);
     let Some(header) = Header::parse(window.view()) else {
         return Err(format!("the file ends inside its header, after {} octets", window.view().len()));
@@ -91,7 +87,7 @@ impl Header {
 
     /// Hands over the records that lie whole in view; how many they were, and how many octets.
     #[inline(always)]
-    fn in_view(&self, view: &[u8], before: u64, on: &mut impl FnMut(Entry<'_>)) -> (u64, usize) {
+    fn in_view(&self, view: &[u8], before: u64, on: &mut impl Walker) -> (u64, usize) {
         let (most, scale) = (self.most(), if self.nanoseconds { 1 } else { 1_000 });
         let (mut number, mut left) = (before, view);
         while let Some((head, behind)) = left.split_at_checked(self.record_header)
@@ -104,7 +100,7 @@ impl Header {
             // The record after the next one, should the next one be as long as this.
             let ahead = self.record_header + head.captured;
             (0..3).for_each(|line| wide::expect(rest, ahead + line * 64));
-            on(Entry::Record(Record {
+            on.record(&Record {
                 number,
                 at: head.at,
                 link_type: self.link_type,
@@ -113,7 +109,7 @@ impl Header {
                 data,
                 original_length: head.original,
                 comment: None,
-            }));
+            });
         }
         (number - before, view.len() - left.len())
     }

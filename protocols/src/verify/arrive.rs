@@ -252,7 +252,7 @@ impl Verifier {
     }
 
     /// Everything a datagram means for a stream that is known.
-    #[inline]
+    #[inline(always)]
     fn observe(
         &mut self,
         index: usize,

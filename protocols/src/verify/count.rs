@@ -97,7 +97,7 @@ impl Counter {
     }
 
     /// Takes one UDP datagram.
-    #[inline]
+    #[inline(never)]
     pub fn on_datagram(&mut self, arrival: Arrival, d: &Datagram<'_>) {
         if let Some(pdu) = registry::plain(d) {
             self.datagrams += 1;
@@ -132,7 +132,7 @@ impl Counter {
     }
 
     /// The stream that followed the last one before, or the last one.
-    #[inline]
+    #[inline(always)]
     fn near(&mut self, d: &Datagram<'_>, pdu: &Pdu<'_>) -> Option<usize> {
         let last = self.streams.get(self.last)?;
         let next = last.next;
@@ -196,7 +196,7 @@ impl Stream {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn take(&mut self, at: i64, pdu: &Pdu<'_>) {
         self.datagrams += 1;
         if let Some(before) = self.at.replace(at)
