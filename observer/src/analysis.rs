@@ -1,10 +1,10 @@
 //! Capture files through the verifier: one run over one or more files.
 
-use crate::capture::{self, CaptureError, Item, SourceReport};
+use crate::capture::{self, CaptureError, Item, SourceReport, Taker};
 use crate::taping::Taping;
 use std::path::Path;
-use wireproof_protocols::Arrival;
 use wireproof_protocols::verify::{Account, Options, Verifier};
+use wireproof_protocols::{Arrival, Datagram};
 use wireproof_reports::summary::{Fragments, Source};
 use wireproof_reports::tape::Event;
 
@@ -32,7 +32,7 @@ pub fn analyze_taping<P: AsRef<Path>>(
     let mut whole: Option<SourceReport> = None;
     for file in files {
         let base = whole.as_ref().map_or(0, |report| report.packets);
-        let report = capture::read_path(file.as_ref(), &mut |item| feed(&mut verifier, item, base, tape))?;
+        let report = capture::read_into(file.as_ref(), &mut Feed { verifier: &mut verifier, base, tape })?;
         whole = Some(match whole {
             Some(before) => joined(before, report),
             None => report,
@@ -41,32 +41,58 @@ pub fn analyze_taping<P: AsRef<Path>>(
     Ok((whole.unwrap_or_default(), verifier.finish()))
 }
 
-fn feed(verifier: &mut Verifier, item: Item<'_>, base: u64, tape: &mut Option<Taping>) {
-    let counted = |arrival: Arrival| Arrival { packet: arrival.packet.saturating_add(base), ..arrival };
-    match (item, tape) {
-        (Item::Datagram(arrival, datagram), None) => verifier.on_datagram(counted(arrival), &datagram),
-        (Item::Datagram(arrival, datagram), Some(tape)) => {
-            tape.datagram(verifier, counted(arrival), &datagram)
+/// Hands a capture to the verifier, and to the tape where there is one.
+struct Feed<'a> {
+    verifier: &'a mut Verifier,
+    /// Records of the files before.
+    base: u64,
+    tape: &'a mut Option<Taping>,
+}
+
+impl Feed<'_> {
+    #[inline]
+    fn counted(&self, arrival: Arrival) -> Arrival {
+        Arrival { packet: arrival.packet.saturating_add(self.base), ..arrival }
+    }
+}
+
+impl Taker for Feed<'_> {
+    #[inline(always)]
+    fn datagram(&mut self, arrival: Arrival, datagram: &Datagram<'_>) {
+        let arrival = self.counted(arrival);
+        match self.tape {
+            None => self.verifier.on_datagram(arrival, datagram),
+            Some(tape) => tape.datagram(self.verifier, arrival, datagram),
         }
-        (Item::Packet(arrival), tape) => {
-            verifier.on_packet(counted(arrival));
-            tape.iter_mut().for_each(|tape| tape.packet(counted(arrival)));
-        }
-        (Item::Blind { from, to, dropped }, tape) => {
-            verifier.on_blind(from, to, dropped);
-            tape.iter_mut().for_each(|tape| tape.blind(from, to, dropped));
-        }
-        (Item::Drops(drops), tape) => {
-            verifier.on_drops(drops);
-            tape.iter_mut().for_each(|tape| tape.drops(&drops));
-        }
-        (Item::ClockStep(by), tape) => {
-            verifier.on_clock_step(by);
-            tape.iter_mut().for_each(|tape| tape.clock_step(by));
-        }
-        (Item::Taped(event), tape) => {
-            tape.iter_mut().for_each(Taping::refuse);
-            replay(verifier, event, counted);
+    }
+
+    fn item(&mut self, item: Item<'_>) {
+        match item {
+            Item::Datagram(arrival, datagram) => self.datagram(arrival, &datagram),
+            Item::Packet(arrival) => {
+                let arrival = self.counted(arrival);
+                self.verifier.on_packet(arrival);
+                self.tape.iter_mut().for_each(|tape| tape.packet(arrival));
+            }
+            Item::Blind { from, to, dropped } => {
+                self.verifier.on_blind(from, to, dropped);
+                self.tape.iter_mut().for_each(|tape| tape.blind(from, to, dropped));
+            }
+            Item::Drops(drops) => {
+                self.verifier.on_drops(drops);
+                self.tape.iter_mut().for_each(|tape| tape.drops(&drops));
+            }
+            Item::ClockStep(by) => {
+                self.verifier.on_clock_step(by);
+                self.tape.iter_mut().for_each(|tape| tape.clock_step(by));
+            }
+            Item::Taped(event) => {
+                self.tape.iter_mut().for_each(Taping::refuse);
+                let base = self.base;
+                let counted =
+                    |arrival: Arrival| Arrival { packet: arrival.packet.saturating_add(base), ..arrival };
+                replay(self.verifier, event, counted);
+            }
         }
     }
 }

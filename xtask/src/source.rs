@@ -11,6 +11,7 @@ const UNSAFE_ALLOWED: &[&str] = &[
     "encoders/src/arena.rs",
     "fixture/src/service/sys_idle.rs",
     "observer/benches/load/sys.rs",
+    "observer/src/capture/wide.rs",
     "observer/src/live/sys_packet.rs",
     "observer/src/live/sys_socket.rs",
     "observer/src/live/sys_thread.rs",

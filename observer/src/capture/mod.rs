@@ -20,6 +20,8 @@ mod record;
 mod tally;
 mod tape;
 mod udp;
+mod usual;
+mod wide;
 mod window;
 mod writer;
 
@@ -27,7 +29,7 @@ pub use dissect::Dissector;
 pub use error::CaptureError;
 pub use evidence::comment as drops_comment;
 pub use evidence::step_comment;
-pub use open::{read_path, read_records, read_records_path, read_stream};
+pub use open::{read_headers_into, read_into, read_path, read_records, read_records_path, read_stream};
 pub use record::{LinkType, RECORD_MAX, Record};
 pub use writer::PcapngWriter;
 
@@ -57,6 +59,28 @@ pub enum Item<'a> {
     ClockStep(i64),
     /// A datagram, or a stretch of other traffic, from a tape.
     Taped(Event<'a>),
+}
+
+/// What takes the items of a capture, in file order. Any closure over [`Item`] does; a type of its own gets most datagrams
+/// borrowed and inlined, without an item that is put together and taken apart again.
+pub trait Taker {
+    /// Takes a datagram.
+    fn datagram(&mut self, arrival: Arrival, datagram: &Datagram<'_>);
+
+    /// Takes any item, a datagram too.
+    fn item(&mut self, item: Item<'_>);
+}
+
+impl<F: FnMut(Item<'_>) + ?Sized> Taker for F {
+    #[inline]
+    fn datagram(&mut self, arrival: Arrival, datagram: &Datagram<'_>) {
+        self(Item::Datagram(arrival, *datagram));
+    }
+
+    #[inline]
+    fn item(&mut self, item: Item<'_>) {
+        self(item);
+    }
 }
 
 /// What is known of a capture file after the pass.

@@ -2,10 +2,10 @@
 
 use super::dissect::Dissector;
 use super::error::{CaptureError, name_of};
-use super::record::{Entry, Record};
+use super::record::{Entry, Record, Walker};
 use super::tally::Tally;
 use super::window::Window;
-use super::{Item, SourceReport, pcap, pcapng, tape};
+use super::{Item, SourceReport, Taker, pcap, pcapng, tape};
 use flate2::bufread::MultiGzDecoder;
 use std::cell::Cell;
 use std::fs::File;
@@ -24,9 +24,31 @@ const UNPACKED_ANYWAY: u64 = 16 << 20;
 ///
 /// # Errors
 /// When there is no capture to read: see [`CaptureError`]. Damage behind a valid header is no error.
-pub fn read_path(path: &Path, each: &mut dyn FnMut(Item<'_>)) -> Result<SourceReport, CaptureError> {
+pub fn read_path(
+    path: &Path,
+    each: &mut (impl FnMut(Item<'_>) + ?Sized),
+) -> Result<SourceReport, CaptureError> {
     let mut input = open(path)?;
-    dissected(&name_of(path), &mut *input, each)
+    dissected(&name_of(path), &mut *input, Dissector::new(), each)
+}
+
+/// As [`read_path`], into a [`Taker`].
+///
+/// # Errors
+/// As [`read_path`].
+pub fn read_into(path: &Path, taker: &mut impl Taker) -> Result<SourceReport, CaptureError> {
+    let mut input = open(path)?;
+    dissected(&name_of(path), &mut *input, Dissector::new(), taker)
+}
+
+/// As [`read_into`], with every UDP checksum left [`wireproof_protocols::Checksum::Unknown`]: of the payload nothing is
+/// looked at.
+///
+/// # Errors
+/// As [`read_path`].
+pub fn read_headers_into(path: &Path, taker: &mut impl Taker) -> Result<SourceReport, CaptureError> {
+    let mut input = open(path)?;
+    dissected(&name_of(path), &mut *input, Dissector::of_headers(), taker)
 }
 
 /// Reads a capture from a stream and hands every item to `each`, in stream order.
@@ -36,9 +58,9 @@ pub fn read_path(path: &Path, each: &mut dyn FnMut(Item<'_>)) -> Result<SourceRe
 pub fn read_stream(
     name: &str,
     mut input: impl Read,
-    each: &mut dyn FnMut(Item<'_>),
+    each: &mut (impl FnMut(Item<'_>) + ?Sized),
 ) -> Result<SourceReport, CaptureError> {
-    dissected(name, &mut input, each)
+    dissected(name, &mut input, Dissector::new(), each)
 }
 
 /// Reads the records of a capture from a stream without dissecting them.
@@ -47,9 +69,9 @@ pub fn read_stream(
 /// As [`read_path`]; the stream is called `-`.
 pub fn read_records(
     mut input: impl Read,
-    each: &mut dyn FnMut(&Record<'_>),
+    each: &mut (impl FnMut(&Record<'_>) + ?Sized),
 ) -> Result<SourceReport, CaptureError> {
-    walk("-", &mut input, &mut records(each))
+    walk("-", &mut input, &mut Records(each))
 }
 
 /// Reads the records of the capture at `path` (`-` is standard input) without dissecting them.
@@ -58,16 +80,47 @@ pub fn read_records(
 /// As [`read_path`].
 pub fn read_records_path(
     path: &Path,
-    each: &mut dyn FnMut(&Record<'_>),
+    each: &mut (impl FnMut(&Record<'_>) + ?Sized),
 ) -> Result<SourceReport, CaptureError> {
     let mut input = open(path)?;
-    walk(&name_of(path), &mut *input, &mut records(each))
+    walk(&name_of(path), &mut *input, &mut Records(each))
 }
 
-fn records(each: &mut dyn FnMut(&Record<'_>)) -> impl FnMut(Entry<'_>) {
-    |entry| {
+/// Hands records on as they are.
+struct Records<'e, E: ?Sized>(&'e mut E);
+
+impl<E: FnMut(&Record<'_>) + ?Sized> Walker for Records<'_, E> {
+    #[inline]
+    fn record(&mut self, record: &Record<'_>) {
+        (self.0)(record);
+    }
+
+    fn entry(&mut self, entry: Entry<'_>) {
         if let Entry::Record(record) = entry {
-            each(&record);
+            (self.0)(&record);
+        }
+    }
+}
+
+/// Hands the datagrams of records on.
+struct Dissecting<'t, T: ?Sized> {
+    dissector: Dissector,
+    taker: &'t mut T,
+}
+
+impl<T: Taker + ?Sized> Walker for Dissecting<'_, T> {
+    #[inline(always)]
+    fn record(&mut self, record: &Record<'_>) {
+        self.dissector.dissect_into(record, self.taker);
+    }
+
+    fn entry(&mut self, entry: Entry<'_>) {
+        match entry {
+            Entry::Record(record) => self.record(&record),
+            Entry::Blind { from, to, dropped } => self.taker.item(Item::Blind { from, to, dropped }),
+            Entry::Drops(drops) => self.taker.item(Item::Drops(drops)),
+            Entry::ClockStep(by) => self.taker.item(Item::ClockStep(by)),
+            Entry::Taped(event) => self.taker.item(Item::Taped(event)),
         }
     }
 }
@@ -86,27 +139,18 @@ fn open(path: &Path) -> Result<Box<dyn Read>, CaptureError> {
 fn dissected(
     name: &str,
     input: &mut dyn Read,
-    each: &mut dyn FnMut(Item<'_>),
+    dissector: Dissector,
+    taker: &mut (impl Taker + ?Sized),
 ) -> Result<SourceReport, CaptureError> {
-    let mut dissector = Dissector::new();
-    let mut report = walk(name, input, &mut |entry| match entry {
-        Entry::Record(record) => each(dissector.dissect(&record)),
-        Entry::Blind { from, to, dropped } => each(Item::Blind { from, to, dropped }),
-        Entry::Drops(drops) => each(Item::Drops(drops)),
-        Entry::ClockStep(by) => each(Item::ClockStep(by)),
-        Entry::Taped(event) => each(Item::Taped(event)),
-    })?;
-    report.fragments = dissector.fragments();
-    report.overlapping = dissector.overlapping();
+    let mut dissecting = Dissecting { dissector, taker };
+    let mut report = walk(name, input, &mut dissecting)?;
+    report.fragments = dissecting.dissector.fragments();
+    report.overlapping = dissecting.dissector.overlapping();
     Ok(report)
 }
 
 /// Looks through a wrapper, if there is one, and walks the capture inside.
-fn walk(
-    name: &str,
-    input: &mut dyn Read,
-    on: &mut impl FnMut(Entry<'_>),
-) -> Result<SourceReport, CaptureError> {
+fn walk(name: &str, input: &mut dyn Read, on: &mut impl Walker) -> Result<SourceReport, CaptureError> {
     let packed = Cell::new(0);
     let mut counted = Counted { input, octets: &packed };
     let mut window = Window::new(&mut counted);
@@ -172,7 +216,7 @@ fn unwrapped(
     name: &str,
     wrapper: &str,
     decoder: &mut dyn Read,
-    on: &mut impl FnMut(Entry<'_>),
+    on: &mut impl Walker,
 ) -> Result<SourceReport, CaptureError> {
     let mut window = Window::new(decoder);
     let walked = plain(name, &mut window, on);
@@ -189,11 +233,7 @@ fn unwrapped(
 }
 
 /// Walks a capture by its magic number.
-fn plain(
-    name: &str,
-    window: &mut Window<'_>,
-    on: &mut impl FnMut(Entry<'_>),
-) -> Result<SourceReport, CaptureError> {
+fn plain(name: &str, window: &mut Window<'_>, on: &mut impl Walker) -> Result<SourceReport, CaptureError> {
     let mut tally = Tally::default();
     window.require(MAGIC);
     let walked = match window.view() {

@@ -1,8 +1,9 @@
 //! Classic pcap files: microsecond, nanosecond and Kuznetzov's modified format, in both byte orders.
 
 use super::octets::Endian;
-use super::record::{Entry, LinkType, RECORD_MAX, Record};
+use super::record::{LinkType, RECORD_MAX, Record, Walker};
 use super::tally::Tally;
+use super::wide;
 use super::window::Window;
 use wireproof_protocols::Timestamp;
 
@@ -54,31 +55,17 @@ pub(super) fn claims(first: &[u8]) -> bool {
 }
 
 /// Hands every record to `on`. An error is one sentence on the damage that ended the walk.
-pub(super) fn walk(
-    window: &mut Window<'_>,
-    tally: &mut Tally,
-    on: &mut impl FnMut(Entry<'_>),
-) -> Result<(), String> {
+pub(super) fn walk(window: &mut Window<'_>, tally: &mut Tally, on: &mut impl Walker) -> Result<(), String> {
     window.require(FILE_HEADER);
     let Some(header) = Header::parse(window.view()) else {
         return Err(format!("the file ends inside its header, after {} octets", window.view().len()));
     };
     window.advance(FILE_HEADER);
     tally.nanoseconds = header.nanoseconds;
-    while let Some(head) = header.next(window, tally.records + 1)? {
-        tally.record(header.link_type);
-        let length = header.record_header + head.captured;
-        on(Entry::Record(Record {
-            number: tally.records,
-            at: head.at,
-            link_type: header.link_type,
-            interface: 0,
-            snap_length: header.snap_length,
-            data: &window.view()[header.record_header..length],
-            original_length: head.original,
-            comment: None,
-        }));
-        window.advance(length);
+    while header.next(window, tally.records + 1)? {
+        let (records, octets) = header.in_view(window.view(), tally.records, on);
+        tally.take(header.link_type, records);
+        window.advance(octets);
     }
     Ok(())
 }
@@ -98,12 +85,42 @@ impl Header {
         Some(Header { endian, nanoseconds, record_header, lengths, snap_length, link_type })
     }
 
-    /// The next record header, with the whole record in view; `None` at the end of the file.
-    #[inline]
-    fn next(&self, window: &mut Window<'_>, number: u64) -> Result<Option<Head>, String> {
+    /// Hands over the records that lie whole in view; how many they were, and how many octets.
+    #[inline(always)]
+    fn in_view(&self, view: &[u8], before: u64, on: &mut impl Walker) -> (u64, usize) {
+        let (most, scale) = (self.most(), if self.nanoseconds { 1 } else { 1_000 });
+        let (mut number, mut left) = (before, view);
+        while let Some((head, behind)) = left.split_at_checked(self.record_header)
+            && let Some(head) = self.head(head, scale)
+            && head.captured <= most
+            && let Some((data, rest)) = behind.split_at_checked(head.captured)
+        {
+            number += 1;
+            left = rest;
+            // The record after the next one, should the next one be as long as this.
+            let ahead = self.record_header + head.captured;
+            (0..3).for_each(|line| wide::expect(rest, ahead + line * 64));
+            on.record(&Record {
+                number,
+                at: head.at,
+                link_type: self.link_type,
+                interface: 0,
+                snap_length: self.snap_length,
+                data,
+                original_length: head.original,
+                comment: None,
+            });
+        }
+        (number - before, view.len() - left.len())
+    }
+
+    /// Brings the next record into view; false at the end of the file.
+    #[inline(never)]
+    fn next(&self, window: &mut Window<'_>, number: u64) -> Result<bool, String> {
         let have = window.require(self.record_header);
-        let Some(head) = window.view().get(..self.record_header).and_then(|octets| self.head(octets)) else {
-            return if have == 0 { Ok(None) } else { Err(cut_header(window, number)) };
+        let head = window.view().get(..self.record_header).and_then(|octets| self.head(octets, 1));
+        let Some(head) = head else {
+            return if have == 0 { Ok(false) } else { Err(cut_header(window, number)) };
         };
         if head.captured > self.most() {
             return Err(impossible(window, number, head.captured));
@@ -112,14 +129,19 @@ impl Header {
         if window.require(need) < need {
             return Err(cut_record(window, number, need));
         }
-        Ok(Some(head))
+        Ok(true)
     }
 
-    #[inline]
-    fn head(&self, octets: &[u8]) -> Option<Head> {
-        let seconds = i64::from(self.endian.u32(octets, 0)?);
-        let fraction = i64::from(self.endian.u32(octets, 4)?) * if self.nanoseconds { 1 } else { 1_000 };
-        let (first, second) = (self.endian.u32(octets, 8)?, self.endian.u32(octets, 12)?);
+    /// What a record header says; a unit of its fraction is so many nanoseconds.
+    #[inline(always)]
+    fn head(&self, octets: &[u8], scale: i64) -> Option<Head> {
+        let (words, _) = octets.first_chunk::<16>()?.as_chunks::<4>();
+        let word = |at: usize| match self.endian {
+            Endian::Little => u32::from_le_bytes(words[at]),
+            Endian::Big => u32::from_be_bytes(words[at]),
+        };
+        let (seconds, fraction) = (i64::from(word(0)), i64::from(word(1)) * scale);
+        let (first, second) = (word(2), word(3));
         let (captured, original) = match self.lengths {
             Lengths::InOrder => (first, second),
             Lengths::Swapped => (second, first),

@@ -5,7 +5,7 @@ use super::clock::Clock;
 use super::evidence;
 use super::octets::Endian;
 use super::options::Options;
-use super::record::{Entry, LinkType, RECORD_MAX, Record};
+use super::record::{Entry, LinkType, RECORD_MAX, Record, Walker};
 use super::tally::Tally;
 use super::window::{VIEW_MAX, Window};
 use wireproof_protocols::Timestamp;
@@ -85,11 +85,7 @@ pub(super) fn claims(first: &[u8]) -> bool {
 }
 
 /// Hands every record and every drop count to `on`. An error is one sentence on the damage that ended the walk.
-pub(super) fn walk(
-    window: &mut Window<'_>,
-    tally: &mut Tally,
-    on: &mut impl FnMut(Entry<'_>),
-) -> Result<(), String> {
+pub(super) fn walk(window: &mut Window<'_>, tally: &mut Tally, on: &mut impl Walker) -> Result<(), String> {
     let mut reader = Reader::default();
     while let Some(block) = reader.next(window)? {
         let body = window.view().get(8..block.length.saturating_sub(4)).unwrap_or_default();
@@ -158,7 +154,7 @@ impl Reader {
         kind: u32,
         body: &[u8],
         tally: &mut Tally,
-        on: &mut impl FnMut(Entry<'_>),
+        on: &mut impl Walker,
     ) -> Result<(), &'static str> {
         match kind {
             ENHANCED => self.record(enhanced(self.endian, body).ok_or(SHORT)?, tally, on),
@@ -220,7 +216,7 @@ impl Reader {
         &mut self,
         fields: Fields<'_>,
         tally: &mut Tally,
-        on: &mut impl FnMut(Entry<'_>),
+        on: &mut impl Walker,
     ) -> Result<(), &'static str> {
         let interface = self.interfaces.get_mut(fields.interface as usize).ok_or(UNDECLARED)?;
         if fields.data.len() > RECORD_MAX {
@@ -235,13 +231,13 @@ impl Reader {
             tally.dropped = tally.dropped.saturating_add(drops);
             interface.told = interface.told.saturating_add(drops);
             let from = interface.last.unwrap_or(at).min(at);
-            on(Entry::Blind { from, to: at, dropped: drops });
+            on.entry(Entry::Blind { from, to: at, dropped: drops });
         }
         self.last = at;
         interface.last = Some(at);
         interface.since.get_or_insert(at);
         tally.record(interface.link_type);
-        on(Entry::Record(Record {
+        on.entry(Entry::Record(Record {
             number: tally.records,
             at,
             link_type: interface.link_type,
@@ -259,7 +255,7 @@ impl Reader {
         &mut self,
         body: &[u8],
         tally: &mut Tally,
-        on: &mut impl FnMut(Entry<'_>),
+        on: &mut impl Walker,
     ) -> Result<(), &'static str> {
         let endian = self.endian;
         let number = endian.u32(body, 0).ok_or(SHORT)?;
@@ -283,11 +279,11 @@ impl Reader {
             }
         }
         if let Some(by) = set {
-            on(Entry::ClockStep(by));
+            on.entry(Entry::ClockStep(by));
             return Ok(());
         }
         if let Some(drops) = told {
-            on(Entry::Drops(drops));
+            on.entry(Entry::Drops(drops));
             return Ok(());
         }
         let from = if interface.statistics { start.max(interface.since) } else { start.or(interface.since) };
@@ -297,7 +293,7 @@ impl Reader {
         if dropped > 0 {
             interface.told = total;
             tally.dropped = tally.dropped.saturating_add(dropped);
-            on(Entry::Blind { from: from.unwrap_or(to).min(to), to, dropped });
+            on.entry(Entry::Blind { from: from.unwrap_or(to).min(to), to, dropped });
         }
         Ok(())
     }

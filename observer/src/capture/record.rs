@@ -92,3 +92,12 @@ pub(super) enum Entry<'a> {
     /// What a tape holds instead of a record.
     Taped(Event<'a>),
 }
+
+/// What takes the entries of a capture, in file order.
+pub(super) trait Walker {
+    /// Takes a record; of records there are by far the most.
+    fn record(&mut self, record: &Record<'_>);
+
+    /// Takes any entry, a record too.
+    fn entry(&mut self, entry: Entry<'_>);
+}

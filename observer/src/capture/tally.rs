@@ -27,6 +27,12 @@ impl Tally {
         }
     }
 
+    /// Counts records of one link type.
+    pub(super) fn take(&mut self, link_type: LinkType, records: u64) {
+        self.records += records;
+        *self.links.entry(link_type).or_insert(0) += records;
+    }
+
     /// Records by the name of their link type.
     pub(super) fn link_types(mut self) -> BTreeMap<String, u64> {
         self.flush();

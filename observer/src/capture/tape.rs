@@ -1,6 +1,6 @@
 //! Tapes among captures: the same walk, but datagrams come as they were judged, without octets.
 
-use super::record::Entry;
+use super::record::{Entry, Walker};
 use super::tally::Tally;
 use super::window::Window;
 use wireproof_reports::tape::{Decoder, Event};
@@ -8,17 +8,13 @@ use wireproof_reports::tape::{Decoder, Event};
 pub(super) use wireproof_reports::tape::claims;
 
 /// Hands everything on the tape to `on`. An error is one sentence on the damage that ended the walk.
-pub(super) fn walk(
-    window: &mut Window<'_>,
-    tally: &mut Tally,
-    on: &mut impl FnMut(Entry<'_>),
-) -> Result<(), String> {
+pub(super) fn walk(window: &mut Window<'_>, tally: &mut Tally, on: &mut impl Walker) -> Result<(), String> {
     let mut decoder = Decoder::default();
     let mut each = |event: Event<'_>| match event {
-        Event::Blind { from, to, count } => on(Entry::Blind { from, to, dropped: count }),
-        Event::Drops(drops) => on(Entry::Drops(drops)),
-        Event::ClockStep(by) => on(Entry::ClockStep(by)),
-        event => on(Entry::Taped(event)),
+        Event::Blind { from, to, count } => on.entry(Entry::Blind { from, to, dropped: count }),
+        Event::Drops(drops) => on.entry(Entry::Drops(drops)),
+        Event::ClockStep(by) => on.entry(Entry::ClockStep(by)),
+        event => on.entry(Entry::Taped(event)),
     };
     while window.require(1) > 0 {
         let octets = window.view().len();

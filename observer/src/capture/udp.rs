@@ -21,9 +21,14 @@ pub(super) struct Udp<'a> {
     pub(super) checksum_field: u16,
 }
 
-/// Reads a UDP header; `None` when its length lies outside the IP payload, or the capture cut the header.
+/// Reads a UDP header, and unless `headers_only` checks the octets against its checksum; `None` when its length lies outside the IP payload, or the capture cut the header.
 #[inline(always)]
-pub(super) fn dissect<'a>(source: &IpAddr, destination: &IpAddr, part: &Part<'a>) -> Option<Udp<'a>> {
+pub(super) fn dissect<'a>(
+    source: &IpAddr,
+    destination: &IpAddr,
+    part: &Part<'a>,
+    headers_only: bool,
+) -> Option<Udp<'a>> {
     let head = part.octets.first_chunk::<HEADER>()?;
     let stated = u16::from_be_bytes([head[4], head[5]]);
     let length = usize::from(stated);
@@ -33,9 +38,9 @@ pub(super) fn dissect<'a>(source: &IpAddr, destination: &IpAddr, part: &Part<'a>
     let captured = &part.octets[..length.min(part.octets.len())];
     let checksum = if head[6..] == [0, 0] {
         Checksum::Absent
-    } else if captured.len() < length || part.routed {
+    } else if headers_only || captured.len() < length || part.routed {
         Checksum::Unknown
-    } else if intact(pseudo_header(source, destination, stated) + sum(captured)) {
+    } else if matches(source, destination, captured) {
         Checksum::Good
     } else {
         Checksum::Bad
@@ -48,6 +53,12 @@ pub(super) fn dissect<'a>(source: &IpAddr, destination: &IpAddr, part: &Part<'a>
         checksum,
         checksum_field: u16::from_be_bytes([head[6], head[7]]),
     })
+}
+
+/// True when the octets of a whole datagram, header included, match its checksum.
+#[inline(always)]
+pub(super) fn matches(source: &IpAddr, destination: &IpAddr, datagram: &[u8]) -> bool {
+    intact(pseudo_header(source, destination, datagram.len() as u16) + sum(datagram))
 }
 
 /// The sum over the pseudo-header of RFC 768 or RFC 8200 (both come to the same words).

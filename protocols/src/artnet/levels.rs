@@ -27,6 +27,34 @@ pub(super) fn dmx<'a>(d: &Datagram<'a>, faults: &mut Faults) -> Pdu<'a> {
     Pdu { part: h.extra, ..pdu(d, &h, ART_DMX) }
 }
 
+/// ArtDmx about which there is nothing to say; `None` for every other datagram.
+#[inline(always)]
+pub(super) fn plain<'a>(d: &Datagram<'a>) -> Option<Pdu<'a>> {
+    let (h, data) = d.payload.split_first_chunk::<LEVELS_HEADER>()?;
+    let (port_address, length) =
+        (u16::from_le_bytes([h[14], h[15]]), usize::from(u16::from_be_bytes([h[16], h[17]])));
+    let plain = h[..8] == IDENTIFIER
+        && h[8..10] == opcode::DMX.to_le_bytes()
+        && h[10..12] == VERSION.to_be_bytes()
+        && h[12] != 0
+        && port_address <= PORT_ADDRESS_MAX
+        && length == data.len()
+        && (2..=SLOTS_MAX).contains(&length)
+        && length.is_multiple_of(2)
+        && d.payload.len() == d.len()
+        && d.source.port() == PORT
+        && !is_broadcast(d);
+    plain.then(|| Pdu {
+        stream: Some(u32::from(port_address)),
+        part: h[13],
+        sequence: Some(u32::from(h[12])),
+        data,
+        data_length: length as u32,
+        marks: Marks::DATA,
+        ..Pdu::empty(ART_DMX)
+    })
+}
+
 /// Decodes ArtNzs.
 #[inline]
 pub(super) fn nzs<'a>(d: &Datagram<'a>, faults: &mut Faults) -> Pdu<'a> {

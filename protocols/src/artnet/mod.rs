@@ -79,6 +79,13 @@ impl Decoder for ArtNet {
     }
 }
 
+/// ArtDmx about which there is nothing to say, so that it is this protocol's and has no fault; `None` for every other
+/// datagram.
+#[inline(always)]
+pub(crate) fn plain<'a>(d: &Datagram<'a>) -> Option<Pdu<'a>> {
+    levels::plain(d)
+}
+
 /// Octets sent; never fewer than captured.
 #[inline]
 fn sent(d: &Datagram<'_>) -> usize {

@@ -115,6 +115,36 @@ impl Decoder for Ddp {
     }
 }
 
+/// Pixels for a display about which there is nothing to say; `None` for every other datagram.
+#[inline(always)]
+pub(crate) fn plain<'a>(d: &Datagram<'a>) -> Option<Pdu<'a>> {
+    let (h, data) = d.payload.split_first_chunk::<HEADER>()?;
+    let (offset, length) = (be32(&h[4..8]), u16::from_be_bytes([h[8], h[9]]));
+    let beside = match h[2] {
+        TYPE_RGB8 => offset % 3 + u32::from(length % 3),
+        TYPE_RGBW8 => offset % 4 + u32::from(length % 4),
+        _ => return None,
+    };
+    let plain = d.destination.port() == PORT
+        && h[0] & !FLAG_PUSH == FLAG_VERSION_1
+        && (1..=15).contains(&h[1])
+        && (1..ID_CONTROL).contains(&h[3])
+        && beside == 0
+        && (1..=DATA_MAX).contains(&data.len())
+        && data.len() == usize::from(length)
+        && d.payload.len() == d.len();
+    let push = if h[0] & FLAG_PUSH != 0 { Marks::PUSH } else { Marks(0) };
+    plain.then(|| Pdu {
+        stream: Some(u32::from(h[3])),
+        sequence: Some(u32::from(h[1])),
+        offset,
+        data,
+        data_length: u32::from(length),
+        marks: Marks::DATA.and(push),
+        ..Pdu::empty(DISPLAY)
+    })
+}
+
 /// What a datagram is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {

@@ -15,7 +15,7 @@ enum Target {
     Foreign,
 }
 
-#[inline]
+#[inline(always)]
 fn target(ip: IpAddr) -> Target {
     match ip {
         IpAddr::V4(v4) => target4(v4),
@@ -23,7 +23,7 @@ fn target(ip: IpAddr) -> Target {
     }
 }
 
-#[inline]
+#[inline(always)]
 fn target4(ip: Ipv4Addr) -> Target {
     match ip.octets() {
         [239, 255, high, low] => Target::Group(u16::from_be_bytes([high, low])),
@@ -42,7 +42,7 @@ fn target6(ip: Ipv6Addr) -> Target {
 }
 
 /// True when nothing can be said against the destination of a packet for `number`.
-#[inline]
+#[inline(always)]
 pub(super) fn fits(d: &Datagram<'_>, number: u16) -> bool {
     d.destination.port() == PORT
         && match target(d.destination.ip()) {

@@ -1,7 +1,7 @@
 //! The E1.31 data packet: a fast test for packets with nothing to say about, and the checks for all others.
 
 use super::layout::{View, be16};
-use super::wire::{DATA_HEAD as HEAD_LEN, DMP, FRAMING_DATA, NAME_LEN, PREFIX, SLOTS_MAX};
+use super::wire::{DATA_HEAD as HEAD_LEN, DMP, FRAMING_DATA, NAME_LEN, PREFIX, ROOT_DATA, SLOTS_MAX};
 use super::wire::{OPTION_FORCE_SYNC, OPTION_PREVIEW, OPTION_TERMINATED};
 use super::{DATA, DISCOVERY_UNIVERSE, PRIORITY_MAX, UNIVERSE_MAX};
 use super::{S06, S08, S09, S13, S14, S15, S16, S17, S18, S19, S20, S21, S27, S28, S32, S33, S47};
@@ -34,6 +34,21 @@ pub(super) fn decode<'a>(d: &Datagram<'a>, faults: &mut Faults) -> Pdu<'a> {
     pdu
 }
 
+/// A data packet about which there is nothing to say; `None` for every other.
+#[inline(always)]
+pub(super) fn plain<'a>(d: &Datagram<'a>) -> Option<Pdu<'a>> {
+    let (head, rest) = d.payload.split_first_chunk::<HEAD_LEN>()?;
+    if head[18..22] != ROOT_DATA.to_be_bytes() || !is_plain(head, d) {
+        return None;
+    }
+    let (name_end, name_is_plain) = shape::scan_name(name_field(head));
+    name_is_plain.then(|| Pdu {
+        name: &name_field(head)[..name_end],
+        data: rest.get(..usize::from(be16(head, 123)) - 1).unwrap_or(rest),
+        ..fields(head)
+    })
+}
+
 /// Reads what there is of a packet that ends, or was cut by the capture, inside its header.
 #[cold]
 fn partial<'a>(d: &Datagram<'a>, faults: &mut Faults) -> Pdu<'a> {
@@ -54,7 +69,7 @@ fn partial<'a>(d: &Datagram<'a>, faults: &mut Faults) -> Pdu<'a> {
 }
 
 /// Every field but the borrowed ones.
-#[inline]
+#[inline(always)]
 fn fields(head: &[u8; HEAD_LEN]) -> Pdu<'static> {
     let options = head[112];
     let mark = |bit: u8, mark: Marks| if options & bit != 0 { mark } else { Marks(0) };
@@ -84,7 +99,7 @@ fn name_field(head: &[u8; HEAD_LEN]) -> &[u8; NAME_LEN] {
 
 /// True when no rule but those of the source name has anything to say about the packet; [`explain`] finds
 /// something whenever this is false.
-#[inline]
+#[inline(always)]
 fn is_plain(head: &[u8; HEAD_LEN], d: &Datagram<'_>) -> bool {
     layout_is_plain(head, d.len()) && values_are_plain(head) && address::fits(d, be16(head, 113))
 }

@@ -94,6 +94,13 @@ impl Decoder for Sacn {
     }
 }
 
+/// A data packet about which there is nothing to say, so that it is this protocol's and has no fault; `None` for every
+/// other.
+#[inline(always)]
+pub(crate) fn plain<'a>(d: &Datagram<'a>) -> Option<Pdu<'a>> {
+    data::plain(d)
+}
+
 #[inline]
 fn has_identifier(payload: &[u8]) -> bool {
     payload.first_chunk::<PREFIX_LEN>().is_some_and(|prefix| prefix[4..] == IDENTIFIER)

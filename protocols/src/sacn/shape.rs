@@ -156,28 +156,33 @@ fn cid_hint(cid: &Cid) -> &'static str {
 
 /// Finds the first NUL of a source name (or 64), and whether the name is as it should be: not empty, ASCII, zero
 /// padded. Eight octets at a time, because it runs for every data packet.
-#[inline]
+#[inline(always)]
 pub(super) fn scan_name(field: &[u8; NAME_LEN]) -> (usize, bool) {
     const LOW: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = LOW << 7;
     let (words, _) = field.as_chunks::<8>();
-    let (mut end, mut high, mut tail) = (NAME_LEN, 0, 0);
-    for (i, octets) in words.iter().enumerate() {
-        let word = u64::from_le_bytes(*octets);
-        if end != NAME_LEN {
-            tail |= word;
-            continue;
-        }
-        high |= word;
-        // The lowest bit set marks the first zero octet.
-        let zeros = word.wrapping_sub(LOW) & !word & HIGH;
-        if zeros != 0 {
-            let at = zeros.trailing_zeros() / 8;
-            end = 8 * i + at as usize;
-            tail = word >> (8 * at);
-        }
+    let word = |i: usize| words.get(i).map_or(0, |octets| u64::from_le_bytes(*octets));
+    // The lowest bit set marks the first zero octet.
+    let zeros = |word: u64| word.wrapping_sub(LOW) & !word & HIGH;
+    let (mut i, mut high) = (0, word(0));
+    // Names of up to 7 and up to 15 octets: what has to be zero behind them is known when this is compiled.
+    let mut rest = (2..8).fold(0, |rest, i| rest | word(i));
+    if zeros(word(0)) != 0 {
+        rest |= word(1);
+    } else if zeros(word(1)) != 0 {
+        (i, high) = (1, high | word(1));
+    } else {
+        high |= word(1);
+        i = (2..8).find(|i| zeros(word(*i)) != 0).unwrap_or(8);
+        high = (2..=i).fold(high, |high, i| high | word(i));
+        rest = (i + 1..8).fold(0, |rest, i| rest | word(i));
     }
-    (end, end != 0 && end != NAME_LEN && high & HIGH == 0 && tail == 0)
+    if i == 8 {
+        return (NAME_LEN, false);
+    }
+    let at = zeros(word(i)).trailing_zeros() / 8;
+    let (end, tail) = (8 * i + at as usize, word(i) >> (8 * at) | rest);
+    (end, end != 0 && high & HIGH == 0 && tail == 0)
 }
 
 /// Reports an unterminated, garbled, dirty or empty source name.

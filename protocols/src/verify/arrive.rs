@@ -5,7 +5,7 @@ use super::content::{full, mix, sample};
 use super::findings::Place;
 use super::flow::{DESTINATIONS_MAX, Destination, Flow, FlowKey};
 use super::model::Unit;
-use super::noted::{Marked, Noted, Remark};
+use super::noted::{Marked, Noted, Notes, Remark};
 use super::observation::Observation;
 use super::output::{Output, OutputKey};
 use super::settle::{frozen, take};
@@ -21,44 +21,54 @@ pub(super) const TIMECODE_OFF: i64 = 1;
 const DISCOVERED_MAX: usize = 4096;
 
 impl Verifier {
-    /// Decodes and judges a datagram; `None` when nobody claims it.
-    #[inline]
+    /// Decodes and judges a datagram; `None` when nobody claims it. Inlined into each caller: the usual one does not ask
+    /// what became of the datagram, and so nothing is put together for it.
+    #[inline(always)]
     pub(crate) fn arrive<'a>(&mut self, now: i64, arrival: Arrival, d: &Datagram<'a>) -> Option<Noted<'a>> {
-        let Some(decoder) = registry::claim(d) else {
+        self.faults.clear();
+        if let Some(pdu) = registry::plain(d) {
+            return Some(self.noted(now, arrival, d, Some(pdu)));
+        }
+        let Some(decoded) = registry::decode(d, &mut self.faults) else {
             self.counts.other += 1;
             return None;
         };
-        self.faults.clear();
-        let pdu = decoder.decode(d, &mut self.faults).ok();
-        let mut noted = Noted {
+        Some(self.noted(now, arrival, d, decoded.ok()))
+    }
+
+    /// Judges what was decoded.
+    #[inline(always)]
+    fn noted<'a>(&mut self, now: i64, arrival: Arrival, d: &Datagram<'a>, pdu: Option<Pdu<'a>>) -> Noted<'a> {
+        let mut notes = Notes {
             sampled: pdu.as_ref().map_or(0, |p| sample(p.data)),
-            pdu,
             copy: false,
             cut: d.is_cut(),
-            well_formed: self.faults.well_formed(),
+            well_formed: self.faults.is_empty() || self.faults.well_formed(),
             content: 0,
         };
-        self.judge(now, arrival, d, &mut noted, Marked::Own);
-        Some(noted)
+        self.judge(now, arrival, d, pdu.as_ref(), &mut notes, Marked::Own);
+        let Notes { copy, cut, well_formed, sampled, content } = notes;
+        Noted { pdu, copy, cut, well_formed, sampled, content }
     }
 
     /// Everything that follows the decoding.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn judge(
         &mut self,
         now: i64,
         arrival: Arrival,
         d: &Datagram<'_>,
-        noted: &mut Noted<'_>,
+        pdu: Option<&Pdu<'_>>,
+        notes: &mut Notes,
         faults: Marked<'_>,
     ) {
         self.counts.lighting += 1;
-        let guess = self.guess(d, noted.pdu.as_ref());
-        if self.is_copy(now, arrival, d, noted, faults, guess) {
+        let guess = self.guess(d, pdu);
+        if self.is_copy((now, arrival), d, pdu, notes, faults, guess) {
             return;
         }
-        self.note_capture(arrival, d, noted.cut);
-        let Some(pdu) = noted.pdu else {
+        self.note_capture(arrival, d, notes.cut);
+        let Some(pdu) = pdu else {
             self.counts.undecodable += 1;
             self.report_faults(None, arrival, faults);
             return;
@@ -74,22 +84,23 @@ impl Verifier {
         if self.is_damaged(source, d, now, arrival) {
             return;
         }
-        if noted.well_formed {
+        if notes.well_formed {
             self.counts.well_formed += 1
         } else {
             self.counts.malformed += 1
         }
         let flow = match guess.filter(|f| self.is_apart(*f, d)) {
-            Some(_) => self.apart(d, &pdu, now, arrival, source),
-            None => guess.or_else(|| self.flow(FlowKey::of(d, &pdu)?, d, &pdu, now, arrival, source)),
+            Some(_) => self.apart(d, pdu, now, arrival, source),
+            None => guess.or_else(|| self.flow(FlowKey::of(d, pdu)?, d, pdu, now, arrival, source)),
         };
         self.report_faults(flow, arrival, faults);
-        self.discover(d, &pdu);
+        self.discover(d, pdu);
         if let Some(flow) = flow {
-            self.observe(flow, now, arrival, d, noted, faults);
+            self.observe(flow, (now, arrival), d, pdu, notes, faults);
         }
     }
 
+    #[inline]
     fn count_kind(&mut self, kind: Kind) {
         match self.kinds.iter_mut().find(|(known, _)| *known == kind) {
             Some((_, n)) => *n += 1,
@@ -98,6 +109,7 @@ impl Verifier {
     }
 
     /// The stream of the last datagram, or the one that followed it before, or the one the table knows.
+    #[inline]
     fn guess(&mut self, d: &Datagram<'_>, pdu: Option<&Pdu<'_>>) -> Option<usize> {
         let pdu = pdu?;
         let next = *self.successor.get(self.last_flow)?;
@@ -105,12 +117,13 @@ impl Verifier {
         near.or_else(|| self.by_key.get(&FlowKey::of(d, pdu)?).copied())
     }
 
+    #[inline]
     fn is_copy(
         &mut self,
-        now: i64,
-        arrival: Arrival,
+        (now, arrival): (i64, Arrival),
         d: &Datagram<'_>,
-        noted: &mut Noted<'_>,
+        pdu: Option<&Pdu<'_>>,
+        notes: &mut Notes,
         faults: Marked<'_>,
         guess: Option<usize>,
     ) -> bool {
@@ -122,9 +135,9 @@ impl Verifier {
         };
         let Some(path) = path.map(|i| &mut self.shared.sources.paths[i]) else { return false };
         if let Marked::Own = faults {
-            noted.copy = path.is_copy(d, now, || print(d, noted.pdu.as_ref(), noted.sampled));
+            notes.copy = path.is_copy(d, now, || print(d, pdu, notes.sampled));
         }
-        if noted.copy {
+        if notes.copy {
             self.counts.capture_duplicates += 1;
             self.first_copy.get_or_insert((arrival.packet, arrival.at.0));
             return true;
@@ -239,16 +252,16 @@ impl Verifier {
     }
 
     /// Everything a datagram means for a stream that is known.
+    #[inline(always)]
     fn observe(
         &mut self,
         index: usize,
-        now: i64,
-        arrival: Arrival,
+        (now, arrival): (i64, Arrival),
         d: &Datagram<'_>,
-        noted: &mut Noted<'_>,
+        pdu: &Pdu<'_>,
+        notes: &mut Notes,
         faults: Marked<'_>,
     ) {
-        let Some(pdu) = &noted.pdu else { return };
         if index != self.last_flow
             && let Some(s) = self.successor.get_mut(self.last_flow)
         {
@@ -267,7 +280,7 @@ impl Verifier {
             numbered: pdu.sequence.is_some(),
             offset: pdu.offset,
             length: pdu.data_length,
-            hash: noted.sampled,
+            hash: notes.sampled,
             index: pdu.index,
             count: pdu.count,
             frame: -1,
@@ -280,8 +293,8 @@ impl Verifier {
         self.destination(index, d, &mut o);
         self.session(index, d, pdu, &mut o);
         self.count(index, d, pdu, &o);
-        let taped = matches!(faults, Marked::Taped(_)).then_some(noted.content);
-        (o.same, noted.content) = self.flows[index].remember(pdu, noted.sampled, taped);
+        let taped = matches!(faults, Marked::Taped(_)).then_some(notes.content);
+        (o.same, notes.content) = self.flows[index].remember(pdu, notes.sampled, taped);
         if pdu.marks.has(Marks::SYNC) {
             self.synchronize(index, now, pdu);
         } else {

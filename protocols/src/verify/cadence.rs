@@ -104,6 +104,7 @@ impl Cadence {
 
     /// The period in nanoseconds, when at least three quarters of the remembered intervals lie within a quarter
     /// of their median, and the period is no less than half of what the long run says.
+    #[inline]
     pub(crate) fn steady(&mut self) -> Option<i64> {
         self.refresh();
         let (sum, n) = self.run;
@@ -117,22 +118,31 @@ impl Cadence {
         (self.len >= 2).then_some(self.period)
     }
 
+    #[inline]
     fn refresh(&mut self) {
         let fresh_enough = if self.len < KEPT { 0 } else { REFRESH };
-        if self.stale <= fresh_enough {
-            return;
+        if self.stale > fresh_enough {
+            self.work_out();
         }
+    }
+
+    #[inline(never)]
+    fn work_out(&mut self) {
         self.stale = 0;
         self.steady = false;
-        let mut sorted = self.ring;
-        let sorted = &mut sorted[..self.len];
-        sorted.sort_unstable();
-        self.period = sorted.get(self.len / 2).copied().map_or(0, i64::from);
+        let mut kept = self.ring;
+        let kept = &mut kept[..self.len];
+        let middle = match kept.len() {
+            0 => 0,
+            n => *kept.select_nth_unstable(n / 2).1,
+        };
+        self.period = i64::from(middle);
         if self.len < ENOUGH {
             return;
         }
-        let near = sorted.iter().filter(|v| (i64::from(**v) - self.period).abs() <= self.period / 4).count();
-        self.steady = near * 4 >= self.len * 3;
+        let (least, most) = (middle - middle / 4, middle.saturating_add(middle / 4));
+        let near: u32 = kept.iter().map(|v| u32::from(*v >= least && *v <= most)).sum();
+        self.steady = near as usize * 4 >= self.len * 3;
     }
 }
 

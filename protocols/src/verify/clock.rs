@@ -62,7 +62,24 @@ impl Clock {
     }
 
     /// Takes a stamp; returns the engine's time, which never decreases, and what happened.
+    #[inline(always)]
     pub(crate) fn advance(&mut self, at: Timestamp) -> (i64, Tick) {
+        // The usual stamp: a little later than the last one, which is no earlier than the first.
+        if let (Some(last), None) = (self.last_stamp, self.announced)
+            && let step @ 0..LEAP = at.0.saturating_sub(last)
+            && self.now < END - LEAP
+        {
+            self.last_stamp = Some(at.0);
+            self.latest = self.latest.max(at.0);
+            self.now += step;
+            return (self.now, Tick::Normal);
+        }
+        self.weigh(at)
+    }
+
+    /// Any stamp.
+    #[inline(never)]
+    fn weigh(&mut self, at: Timestamp) -> (i64, Tick) {
         let Some(last) = self.last_stamp else {
             self.last_stamp = Some(at.0);
             self.first = Some(at.0);

@@ -334,11 +334,15 @@ impl Flow {
 
     /// A port seen before takes over again with a number that does not follow: two senders, not one that began anew.
     /// From here on the stream keeps the port that came back.
+    #[inline]
     pub(crate) fn clashes(&mut self, port: u16, pdu: &Pdu<'_>) -> bool {
+        if self.port == Some(port) {
+            return false;
+        }
         let numbered = pdu.sequence.filter(|_| !pdu.marks.has(Marks::SEQUENCE_OFF)).zip(self.group_raw);
         let Some((raw, last)) = numbered else { return false };
         let follows = raw.wrapping_sub(last) <= 1 || (raw <= 1 && last >= 254);
-        let back = self.port.is_some_and(|p| p != port) && self.cold.ports.contains(&port);
+        let back = self.port.is_some() && self.cold.ports.contains(&port);
         if self.clash.is_some() || self.protocol() == Protocol::Ddp || !back || follows {
             return false;
         }

@@ -12,6 +12,7 @@ mod clock;
 mod coincidence;
 mod conflict;
 mod content;
+pub mod count;
 mod episodes;
 mod evidence;
 mod findings;
@@ -185,6 +186,7 @@ impl Verifier {
         self.conclude()
     }
 
+    #[inline(always)]
     fn tick(&mut self, arrival: Arrival) -> i64 {
         let before = self.clock.now();
         let (now, tick) = self.clock.advance(arrival.at);

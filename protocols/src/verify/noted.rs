@@ -25,6 +25,16 @@ pub struct Noted<'a> {
     pub content: u64,
 }
 
+/// What the engine and [`Noted`] tell each other, but for the decoded content.
+#[derive(Clone, Copy)]
+pub(crate) struct Notes {
+    pub(crate) copy: bool,
+    pub(crate) cut: bool,
+    pub(crate) well_formed: bool,
+    pub(crate) sampled: u64,
+    pub(crate) content: u64,
+}
+
 /// A fault of a datagram in words; of many with the same rule and stream the first one's words are kept.
 #[derive(Clone, Copy)]
 pub struct Remark<'a> {
@@ -85,7 +95,10 @@ impl Verifier {
     pub fn on_noted(&mut self, arrival: Arrival, d: &Datagram<'_>, noted: &Noted<'_>, faults: &[Remark<'_>]) {
         let now = self.tick(arrival);
         self.packets += 1;
-        self.judge(now, arrival, d, &mut { *noted }, Marked::Taped(faults));
+        let Noted { pdu, copy, cut, well_formed, sampled, content } = noted;
+        let (copy, cut, well_formed, sampled, content) = (*copy, *cut, *well_formed, *sampled, *content);
+        let mut notes = Notes { copy, cut, well_formed, sampled, content };
+        self.judge(now, arrival, d, pdu.as_ref(), &mut notes, Marked::Taped(faults));
     }
 
     /// Takes note of datagrams that no protocol claimed, from a tape that holds no more of them.
