@@ -8,6 +8,7 @@ use crate::gate::decides_on_frames;
 use crate::levels::selects;
 use crate::metrics::window_frames;
 use crate::plan::Plan;
+use crate::plan::profile::same_boot;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -36,7 +37,7 @@ pub fn measured(plan: &Plan, arm: &Arm) -> Vec<&'static str> {
     let m = &arm.measured;
     let bench = bench(plan, m);
     let device = [
-        (m.generation[0] != m.generation[1] || m.boot[0] != m.boot[1], "device_restarted"),
+        (m.generation[0] != m.generation[1] || !same_boot(&m.boot[0], &m.boot[1]), "device_restarted"),
         (m.clock_drift_ns.unsigned_abs() > plan.validity.clock_step_ns, "clock_unstable"),
         (m.wrapped, "ring_wrapped"),
         (frames_needed(plan, arm) && m.stale, "ring_stale"),
