@@ -12,8 +12,18 @@ use wireproof_reports::{ORDER_SCHEMA, PLAN_CHECK_SCHEMA};
 
 const EXAMPLE: &str = include_str!("../../matrices/tests/golden/plan_example.toml");
 const CASES: &str = include_str!("../../matrices/tests/golden/experiments.json");
-const TEMPLATES: [&str; 8] =
-    ["profiler", "drain", "preview", "sham", "calibrate", "ladder", "field-12-arms", "field-20-arms"];
+const TEMPLATES: [&str; 10] = [
+    "profiler",
+    "drain",
+    "preview",
+    "sham",
+    "calibrate",
+    "ladder",
+    "field-12-arms",
+    "field-20-arms",
+    "field",
+    "wled",
+];
 
 fn matrix(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
     outcome(wireproof(folder).arg("matrix").args(arguments))
