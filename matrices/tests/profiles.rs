@@ -1,10 +1,14 @@
 //! Device profiles: how they are read, what of them is refused, what `check` says they give, and that a plan's hash covers
-//! them.
+//! them; and that a run asks nothing of a device that it does not have.
+#![allow(clippy::expect_used, clippy::panic, reason = "helpers of tests")]
+
+mod simulation;
 
 use serde_json::{Value, json};
 use wireproof_matrices::plan::check::{Checked, Severity, check};
 use wireproof_matrices::plan::profile::{Auth, BUILTIN, ClockMap, RingMap, given, unshown};
 use wireproof_matrices::plan::{Lock, Plan, Profile, Template};
+use wireproof_matrices::runner::io::{Command, Outcome};
 
 /// A profile of somebody's own controller.
 const OWN: &str = r#"
@@ -326,4 +330,19 @@ fn our_own_device_needs_no_profile_and_its_plans_keep_their_hash() {
     let (plain, named) = (Plan::read(text).expect("a plan"), Plan::read(&named).expect("a plan"));
     assert_eq!(plain, named);
     assert!(!plain.canonical().expect("it is canonical").contains("profile\":{"));
+}
+
+#[test]
+fn a_device_without_clock_and_recorder_is_asked_for_neither() {
+    for (name, asked) in [("wled", false), ("field", true)] {
+        let mut plan = Plan::read(Template::find(name).expect("it is there").text).expect("it is a plan");
+        plan.design.blocks = 3;
+        plan.target.require.clear();
+        let run = simulation::run(&plan, &[]);
+        assert_eq!(run.outcome(), Outcome::Complete, "{name}: {}", run.why());
+        let has = |is: &dyn Fn(&Command) -> bool| run.bench.trace.iter().any(|(_, command)| is(command));
+        assert!(has(&|command| matches!(command, Command::StartDrain { .. })), "{name}");
+        assert_eq!(has(&|command| matches!(command, Command::SampleClock)), asked, "{name}");
+        assert_eq!(has(&|command| matches!(command, Command::Collect { .. })), asked, "{name}");
+    }
 }
