@@ -5,10 +5,12 @@
 mod simulation;
 
 use serde_json::{Value, json};
+use wireproof_matrices::arm::{Arm, ArmState, Measured, Place};
 use wireproof_matrices::plan::check::{Checked, Severity, check};
 use wireproof_matrices::plan::profile::{Auth, BUILTIN, ClockMap, RingMap, given, unshown};
 use wireproof_matrices::plan::{Lock, Plan, Profile, Template};
 use wireproof_matrices::runner::io::{Command, Outcome};
+use wireproof_matrices::validity::measured;
 
 /// A profile of somebody's own controller.
 const OWN: &str = r#"
@@ -345,4 +347,26 @@ fn a_device_without_clock_and_recorder_is_asked_for_neither() {
         assert_eq!(has(&|command| matches!(command, Command::SampleClock)), asked, "{name}");
         assert_eq!(has(&|command| matches!(command, Command::Collect { .. })), asked, "{name}");
     }
+}
+
+#[test]
+fn a_clock_that_is_read_through_slow_answers_has_not_stepped_within_their_errors() {
+    let plan =
+        |name: &str| Plan::read(Template::find(name).expect("it is there").text).expect("it is a plan");
+    let stepped = |plan: &Plan, clock_drift_ns: i64, clock_error_ns: u64| {
+        let place = Place { stratum: 0, block: 1, position: 1, treatment: 0, attempt: 1 };
+        let measured_of = Measured { clock_drift_ns, clock_error_ns, ..Measured::default() };
+        let arm = Arm {
+            place,
+            levels: Default::default(),
+            state: ArmState::Ok,
+            notes: Vec::new(),
+            measured: measured_of,
+        };
+        measured(plan, &arm).contains(&"clock_unstable")
+    };
+    let (own, field) = (plan("drain"), plan("field"));
+    assert!(stepped(&own, 3_000_000, 2_000_000) && !stepped(&own, 900_000, 0));
+    assert!(!stepped(&field, -3_000_000, 2_000_000), "both readings were good to 2 ms");
+    assert!(stepped(&field, 5_100_000, 2_000_000) && stepped(&field, 1_100_000, 10_000));
 }

@@ -184,8 +184,8 @@ fn a_wled_is_judged_by_the_wire_alone_and_its_switch_is_put_back() {
     let (code, out, said) = other.matrix(&["run", "plan.toml"]);
     assert_eq!(code, 0, "{out}{said}");
     let verdict = verdict(&other.bundle());
-    assert_eq!((&verdict["verdict"], of_gate(&verdict, "lost")), (&"PASS".into(), "PASS"), "{verdict}");
-    assert_ne!(of_gate(&verdict, "p50"), "PASS", "nothing was measured of it");
+    assert_eq!((&verdict["verdict"], of_gate(&verdict, "lost")), (&"pass".into(), "pass"), "{verdict}");
+    assert_ne!(of_gate(&verdict, "p50"), "pass", "nothing was measured of it");
     assert!(has_finding(&verdict, "not_shown"), "{verdict}");
     for arm in other.measured() {
         assert_eq!((&arm["ring"], &arm["device_window"]), (&false.into(), &Value::Null), "{arm}");
@@ -202,7 +202,7 @@ fn a_loss_behind_a_wled_fails_and_nobody_says_whose_it_is() {
     other.plan(WLED, POLL);
     let (code, out, said) = other.matrix(&["run", "plan.toml"]);
     assert_eq!(code, 1, "{out}{said}");
-    assert_eq!(of_gate(&verdict(&other.bundle()), "lost"), "FAIL");
+    assert_eq!(of_gate(&verdict(&other.bundle()), "lost"), "fail");
     let owners: Vec<Value> = other.measured().iter().map(|arm| arm["streams"][0]["owners"].clone()).collect();
     assert!(owners.iter().all(|o| o["sender"] == 0 && o["wire"] == 0), "{owners:?}");
     assert!(owners.iter().any(|o| o["upstream"].as_u64() > Some(0)), "{owners:?}");
@@ -252,7 +252,7 @@ min_frames = 10
     let (code, out, said) = other.matrix(&["run", "plan.toml"]);
     assert_eq!(code, 1, "{out}{said}");
     let verdict = verdict(&other.bundle());
-    assert_eq!(of_gate(&verdict, "lost"), "FAIL", "{verdict}");
+    assert_eq!(of_gate(&verdict, "lost"), "fail", "{verdict}");
     assert!(has_finding(&verdict, "ring_v1_no_stamps"), "{verdict}");
     assert_eq!(verdict["attribution"]["counted"]["wire"], 0, "{verdict}");
     let mut upstream = 0;

@@ -403,7 +403,7 @@ impl Conductor {
             return Some(Ok(Answer::Collected(Collected::default())));
         };
         self.collecting = Some(fetch.clone());
-        self.ask(ticket, limit, Job::Collect(fetch))
+        self.ask(ticket, limit, Job::Collect(Box::new(fetch)))
     }
 
     fn measure(&mut self, order: &Around) -> Result<Answer, Failure> {

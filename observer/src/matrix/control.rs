@@ -33,7 +33,7 @@ pub enum Job {
     /// The clocks.
     Clock,
     /// Download the ring into a file.
-    Collect(Fetch),
+    Collect(Box<Fetch>),
 }
 
 /// A download.
