@@ -5,6 +5,7 @@
 
 use crate::arm::Place;
 use crate::journal::{ArmEnd, DeviceId, Entry, Record, Step};
+use crate::plan::profile::same_boot;
 use crate::runner::{Block, Schedule};
 use crate::soak;
 use std::collections::BTreeMap;
@@ -243,7 +244,7 @@ pub fn may_resume(journal: &[Entry], device: &DeviceId) -> Result<(), ResumeErro
         [("the build", &before.build, &device.build), ("the boot id", &before.boot_id, &device.boot_id)];
     // A soak counts restarts of its device itself.
     let asked = if soak::rule(journal).is_some() { 1 } else { 2 };
-    match pairs.into_iter().take(asked).find(|(_, was, is)| was != is) {
+    match pairs.into_iter().take(asked).find(|(_, was, is)| !same_boot(was, is)) {
         Some((what, was, is)) => Err(ResumeError::Device { what, was: was.clone(), is: is.clone() }),
         None => Ok(()),
     }

@@ -12,6 +12,7 @@ pub use course::{GATE, METRICS, MOST_CHUNKS, NoSoak, chunk, chunks_expected, cou
 pub use told::{Told, rule};
 
 use crate::journal::DeviceId;
+use crate::plan::profile::same_boot;
 use crate::stats::{clopper_pearson, upper_bound};
 use crate::verdict::Outcome;
 use serde::{Deserialize, Serialize};
@@ -300,7 +301,7 @@ impl Soak {
         let same = match &self.state.device {
             None => Same::Yes,
             Some(known) if known.build != device.build => Same::OtherBuild,
-            Some(known) if known.boot_id != device.boot_id => Same::OtherBoot,
+            Some(known) if !same_boot(&known.boot_id, &device.boot_id) => Same::OtherBoot,
             Some(_) => Same::Yes,
         };
         if same == Same::OtherBoot {

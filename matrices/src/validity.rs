@@ -8,6 +8,7 @@ use crate::gate::decides_on_frames;
 use crate::levels::selects;
 use crate::metrics::window_frames;
 use crate::plan::Plan;
+use crate::plan::profile::same_boot;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -36,8 +37,8 @@ pub fn measured(plan: &Plan, arm: &Arm) -> Vec<&'static str> {
     let m = &arm.measured;
     let bench = bench(plan, m);
     let device = [
-        (m.generation[0] != m.generation[1] || m.boot[0] != m.boot[1], "device_restarted"),
-        (m.clock_drift_ns.unsigned_abs() > plan.validity.clock_step_ns, "clock_unstable"),
+        (m.generation[0] != m.generation[1] || !same_boot(&m.boot[0], &m.boot[1]), "device_restarted"),
+        (clock_stepped(plan, m), "clock_unstable"),
         (m.wrapped, "ring_wrapped"),
         (frames_needed(plan, arm) && m.stale, "ring_stale"),
         (m.torn_frames > 0 && m.torn_frames.saturating_mul(TORN_OF) >= m.frames.len() as u64, "torn_frames"),
@@ -62,6 +63,13 @@ fn bench(plan: &Plan, m: &Measured) -> [(bool, &'static str); 5] {
         (m.health.link_down, "link_down"),
         (m.device_window.is_none() && m.ring && m.health.clock_steps_ns.iter().any(step), "clock_unmapped"),
     ]
+}
+
+/// The device's clock against the bench's changed by more than a step. Of a device that is read by a profile, whose answers
+/// may take their time, a change within the errors of both readings proves nothing.
+fn clock_stepped(plan: &Plan, m: &Measured) -> bool {
+    let errors = plan.profile().map_or(0, |_| m.clock_error_ns.saturating_mul(2));
+    m.clock_drift_ns.unsigned_abs() > plan.validity.clock_step_ns.saturating_add(errors)
 }
 
 fn drains_failed(m: &Measured) -> bool {

@@ -12,8 +12,18 @@ use wireproof_reports::{ORDER_SCHEMA, PLAN_CHECK_SCHEMA};
 
 const EXAMPLE: &str = include_str!("../../matrices/tests/golden/plan_example.toml");
 const CASES: &str = include_str!("../../matrices/tests/golden/experiments.json");
-const TEMPLATES: [&str; 8] =
-    ["profiler", "drain", "preview", "sham", "calibrate", "ladder", "field-12-arms", "field-20-arms"];
+const TEMPLATES: [&str; 10] = [
+    "profiler",
+    "drain",
+    "preview",
+    "sham",
+    "calibrate",
+    "ladder",
+    "field-12-arms",
+    "field-20-arms",
+    "field",
+    "wled",
+];
 
 fn matrix(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
     outcome(wireproof(folder).arg("matrix").args(arguments))
@@ -114,6 +124,35 @@ fn a_template_takes_a_name_a_seed_and_a_url() {
 }
 
 #[test]
+fn a_plan_for_another_controller_is_begun_with_its_profile() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let (code, out, err) = matrix(path, &["init", "--profile", "wled", "--url", "http://10.0.0.9"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(out.contains("profile      = \"wled\"") && out.contains("http://10.0.0.9"), "{out}");
+    let booth =
+        include_str!("../../matrices/profiles/wled.toml").replace("name = \"wled\"", "name = \"booth\"");
+    fs::create_dir(path.join("plans")).unwrap();
+    fs::write(path.join("plans/booth.toml"), &booth).unwrap();
+    let begin = ["init", "--template", "wled", "--profile", "booth.toml", "-o", "plans/plan.toml"];
+    assert_eq!(matrix(path, &begin), (0, String::new(), String::new()));
+    let (code, out, _) = matrix(path, &["check", "plans/plan.toml"]);
+    assert!(code == 0 && out.contains("profile       booth\n"), "{out}");
+    assert_eq!(matrix(path, &["freeze", "plans/plan.toml", "-o", "booth.lock"]).0, 0);
+    fs::write(path.join("plans/booth.toml"), booth.replace("/info/ver", "/info/vid")).unwrap();
+    let hash = |file: &str| {
+        let (_, out, _) = matrix(path, &["check", file, "--format", "json"]);
+        parsed(&out)["plan_sha256"].clone()
+    };
+    assert_ne!(hash("plans/plan.toml"), hash("booth.lock"), "a profile that is changed makes another plan");
+    fs::remove_file(path.join("plans/booth.toml")).unwrap();
+    let (code, out, err) = matrix(path, &["check", "booth.lock"]);
+    assert_eq!((code, err.as_str()), (0, ""), "a lock needs no file: {out}");
+    let (code, out, err) = matrix(path, &["run", "booth.lock", "--dry"]);
+    assert!(code != 2 && code != 6, "{code} {out}{err}");
+}
+
+#[test]
 fn a_lock_holds_three_hashes_and_is_the_same_for_the_same_meaning() {
     let folder = folder();
     let path = folder.path();
@@ -196,6 +235,13 @@ const ROWS: &[(&[&str], i32, &str)] = &[
     (&["init", "--template", "drain", "-o", "plan.toml"], 2, "plan.toml is there already"),
     (&["init", "--template", "drain", "--name", "Mine"], 2, "\"Mine\" is no name"),
     (&["init", "--template", "drain", "--url", "https://pi"], 2, "[target] base_url"),
+    (&["init", "--profile", "absent.toml"], 2, "add --template field or wled"),
+    (
+        &["init", "--template", "drain", "--profile", "wled"],
+        2,
+        "--template drain is for the simulated device",
+    ),
+    (&["init", "--template", "wled", "--profile", "absent.toml"], 2, "absent.toml cannot be read"),
 ];
 
 #[test]

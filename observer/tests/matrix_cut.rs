@@ -370,6 +370,7 @@ fn too_little_room_is_refused_before_anything_is_made() {
         at_ns: START_NS,
         plan: &plan,
         plan_toml: b"",
+        profile_toml: None,
         order: b"",
         pre_registered: false,
         tool: "",

@@ -372,7 +372,14 @@ fn a_disk_that_takes_no_seal_is_said_and_the_run_goes_on_elsewhere() {
 fn mistaken(plan: &Path) -> Ended {
     let text = fs::read_to_string(plan).unwrap();
     let read = Plan::read(&text).unwrap();
-    let new = New { plan: &read, text: text.as_bytes(), pre_registered: false, soak: None, tap: None };
+    let new = New {
+        plan: &read,
+        text: text.as_bytes(),
+        profile: None,
+        pre_registered: false,
+        soak: None,
+        tap: None,
+    };
     let ready = prepare(&new, &plan.with_file_name("evidence")).unwrap();
     let mut watch =
         |seen: &Seen<'_>| assert!(seen.progress.state != State::Measure, "a mistake in the program");

@@ -1,7 +1,7 @@
 //! The frozen plan: its canonical form and three hashes, to be committed before the code under test exists.
 
 use super::canonical::{canonical, gates_sha256, plan_sha256};
-use super::{LockError, MOST_TEXT, Plan, shape};
+use super::{LockError, MOST_TEXT, Plan, Profiles, shape};
 use crate::digest::Digest;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -36,12 +36,23 @@ struct Written<P> {
 }
 
 impl Lock {
-    /// Freezes the text of a plan.
+    /// Freezes the text of a plan whose profile, if it has one, comes with the program.
     ///
     /// # Errors
     /// The text is no plan.
     pub fn freeze(text: &str) -> Result<Lock, LockError> {
-        let plan = Plan::read(text)?;
+        Lock::of(text, Plan::read(text)?)
+    }
+
+    /// Freezes the text of a plan; its profile may be a file.
+    ///
+    /// # Errors
+    /// The text is no plan, or its profile none.
+    pub fn freeze_with(text: &str, profiles: Profiles<'_>) -> Result<Lock, LockError> {
+        Lock::of(text, Plan::read_with(text, profiles)?)
+    }
+
+    fn of(text: &str, plan: Plan) -> Result<Lock, LockError> {
         Ok(Lock {
             file_sha256: Digest::of(text.as_bytes()).to_string(),
             gates_sha256: plan.gates_sha256()?,

@@ -2,6 +2,7 @@
 //!
 //! Durations are ns, ratios are parts per million. Field names carry the unit, and are those of the canonical form.
 
+use super::profile::Profile;
 use crate::units::{duration_text, ratio_text};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -51,6 +52,9 @@ pub struct Target {
     pub base_url: String,
     /// Where its status is read: a path.
     pub status: String,
+    /// How the device is read, unless it is one of our own kind.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub profile: Option<Box<Profile>>,
     /// Name of the environment variable that holds the token, if it needs one; never the token.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub auth: Option<String>,
@@ -168,7 +172,7 @@ pub enum Keep {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DrainPlan {
-    /// Path of the raw ring.
+    /// Path of the raw ring; empty of a device without a recorder.
     pub url: String,
     /// Levels that download something else: level to path (such as the on-device conversion).
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]

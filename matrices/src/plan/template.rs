@@ -1,4 +1,4 @@
-//! Plans to begin with, for the simulated device; they are the files below `plans/`.
+//! Plans to begin with, for the simulated device and, by a profile, for others; they are the files below `plans/`.
 
 /// A plan to begin with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +17,18 @@ macro_rules! templates {
     };
 }
 
-templates!("profiler", "drain", "preview", "sham", "calibrate", "ladder", "field-12-arms", "field-20-arms");
+templates!(
+    "profiler",
+    "drain",
+    "preview",
+    "sham",
+    "calibrate",
+    "ladder",
+    "field-12-arms",
+    "field-20-arms",
+    "field",
+    "wled"
+);
 
 impl Template {
     /// The template of this name.
@@ -25,7 +36,12 @@ impl Template {
         TEMPLATES.iter().find(|template| template.name == name)
     }
 
-    /// Its text with other values of the keys `name`, `seed` and `base_url`, written as TOML values.
+    /// True when it names a profile of its device, so that another one can be named.
+    pub fn takes_profile(&self) -> bool {
+        self.text.lines().any(|line| line.split('=').next().is_some_and(|key| key.trim() == "profile"))
+    }
+
+    /// Its text with other values of the keys `name`, `seed`, `base_url` and `profile`, written as TOML values.
     pub fn with(&self, values: &[(&str, String)]) -> String {
         let line = |line: &str| {
             let key = line.split('=').next().unwrap_or_default().trim();

@@ -319,6 +319,9 @@ pub struct Status {
     pub generation: u64,
     /// `throttled` flags, if it has them.
     pub throttled: Option<u64>,
+    /// Frames in a thousand seconds by its own account, if a profile says where.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub fps_mhz: Option<u64>,
 }
 
 /// One second of warm-up.

@@ -10,6 +10,7 @@ use super::validity::{Finding, RESTARTED, judge};
 use super::{Runner, State};
 use crate::arm::{Arm, ArmState, Measured};
 use crate::journal::{ArmEnd, Record, Step as Named, Stored};
+use crate::plan::profile::same_boot;
 use crate::validity::{Repeats, repeats};
 use std::collections::BTreeMap;
 use wireproof_protocols::Timestamp;
@@ -63,6 +64,9 @@ impl Runner {
         if self.device.is_none() {
             self.meet(&status);
         }
+        if index == 1 {
+            self.note_rate_told(&status);
+        }
         if let Some(arm) = &mut self.arm {
             arm.status[index] = Some(status);
         }
@@ -74,7 +78,7 @@ impl Runner {
 
     /// True when the status is of another boot than the one that was seen first or last.
     pub(super) fn has_restarted(&self, status: &Status) -> bool {
-        self.device.as_ref().is_some_and(|before| before.boot != status.boot)
+        self.device.as_ref().is_some_and(|before| !same_boot(&before.boot, &status.boot))
     }
 
     pub(super) fn restarted_in_arm(&mut self, text: &str) -> Move {

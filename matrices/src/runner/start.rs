@@ -12,6 +12,7 @@ use super::toggle::Turn;
 use super::{Left, Runner, Start, State};
 use crate::journal::{DeviceId, Record, Step as Named};
 use crate::ladder::Climb;
+use crate::plan::profile::same_boot;
 use crate::plan::{Role, Toggle, Word};
 use std::collections::{BTreeMap, VecDeque};
 use wireproof_protocols::Timestamp;
@@ -157,7 +158,7 @@ impl Runner {
     }
 
     fn space_missing(&self, free: u64, arms: u64) -> Option<String> {
-        let each = self.plan.drain.as_ref().map_or(0, |drain| drain.expect_bytes);
+        let each = self.plan.ring_bytes();
         let needed = self.plan.evidence.min_free_bytes.saturating_add(each.saturating_mul(arms));
         (free < needed).then(|| format!("{free} octets are free, {needed} are needed"))
     }
@@ -182,6 +183,7 @@ impl Runner {
                     self.stop(Outcome::Refused, reason);
                 }
                 self.meet(&status);
+                self.note_rate_told(&status);
                 Move::Next
             }
             Some(other) => {
@@ -198,11 +200,29 @@ impl Runner {
         }
     }
 
+    /// Tells when the device's own figure of its rate is off by more than the tolerance and one frame, as whole numbers are.
+    /// The wire decides.
+    pub(super) fn note_rate_told(&mut self, status: &Status) {
+        let wanted = u64::from(self.plan.target.expected_fps).saturating_mul(1_000);
+        let Some(told) = status.fps_mhz else { return };
+        let tolerance = wanted.saturating_mul(self.plan.validity.fps_tolerance_ppm) / 1_000_000;
+        if told.abs_diff(wanted) > tolerance.saturating_add(1_000) {
+            let text = format!(
+                "the device says {}.{:03} frames a second, the plan expects {}; the wire decides",
+                told / 1_000,
+                told % 1_000,
+                self.plan.target.expected_fps
+            );
+            self.noted("device_rate", &text);
+        }
+    }
+
     /// A cut run goes on only against the same build and boot.
     fn other_device(&self, id: &DeviceId) -> Option<String> {
         let known = *self.expected.boot_id != *"" || !self.expected.build.is_empty();
         // A soak counts restarts of its device itself.
-        let same = *id == self.expected || (self.soaking.is_some() && id.build == self.expected.build);
+        let boot = self.soaking.is_some() || same_boot(&id.boot_id, &self.expected.boot_id);
+        let same = boot && id.build == self.expected.build;
         (known && !same).then(|| {
             let (was, is) = (&self.expected, id);
             format!(

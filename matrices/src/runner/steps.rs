@@ -183,30 +183,22 @@ impl Runner {
             self.drifted.iter().filter_map(|factor| self.applying_one(factor, self.held.get(factor)?));
         steps.extend(drifted.flatten());
         steps.extend(self.applying(Role::Treatment, &order.levels));
-        steps.extend([
-            intent(Named::Settle, place, ""),
-            Step::ArmStatus(0),
-            Step::SettleStart,
-            Step::Clock(0),
-            Step::StartArm,
-            intent(Named::Measure, place, ""),
-            Step::Open,
-        ]);
+        steps.extend([intent(Named::Settle, place, ""), Step::ArmStatus(0), Step::SettleStart]);
+        steps.extend(self.plan.has_clock().then_some(Step::Clock(0)));
+        steps.extend([Step::StartArm, intent(Named::Measure, place, ""), Step::Open]);
         steps
     }
 
     /// Steps from the end of the window to the end of the arm.
     pub(super) fn after_window(&self, place: &Place) -> Vec<Step> {
-        let mut steps = vec![
-            outcome(Named::Measure, Some(place), true, ""),
-            Step::Enter(State::Guard),
-            Step::Clock(1),
-            Step::Pause(None),
-            Step::Enter(State::Collect),
-            intent(Named::Collect, Some(place), ""),
-            Step::Collect(1),
-            Step::Enter(State::Reverify),
-        ];
+        let mut steps = vec![outcome(Named::Measure, Some(place), true, ""), Step::Enter(State::Guard)];
+        steps.extend(self.plan.has_clock().then_some(Step::Clock(1)));
+        steps.extend([Step::Pause(None), Step::Enter(State::Collect)]);
+        // A plan without [drain] is asked all the same, and has nothing: so its journal has always been.
+        if self.plan.has_ring() || self.plan.profile().is_none() {
+            steps.extend([intent(Named::Collect, Some(place), ""), Step::Collect(1)]);
+        }
+        steps.push(Step::Enter(State::Reverify));
         steps.extend(self.held.keys().cloned().map(Step::Reverify));
         steps.extend([Step::ArmStatus(1), Step::Enter(State::Judge), Step::Measure, Step::Conclude]);
         steps

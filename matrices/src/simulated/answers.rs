@@ -155,8 +155,14 @@ impl Bench {
             _ => None,
         });
         let boot = format!("boot-{}", self.boot);
-        let status =
-            Status { values, build, boot, generation: self.generation, throttled: throttled.or(Some(0)) };
+        let status = Status {
+            values,
+            build,
+            boot,
+            generation: self.generation,
+            throttled: throttled.or(Some(0)),
+            fps_mhz: None,
+        };
         Ok(Answer::Status(Box::new(status)))
     }
 

@@ -67,7 +67,7 @@ pub fn course(plan: &Plan, rule: &Rule) -> Result<Plan, NoSoak> {
     if !METRICS.contains(&rule.metric.as_str()) {
         return Err(NoSoak::Metric(rule.metric.chars().take(40).collect()));
     }
-    if rule.metric == "frame.misses" && plan.drain.is_none() {
+    if rule.metric == "frame.misses" && !(plan.has_ring() && plan.has_clock()) {
         return Err(NoSoak::Ring);
     }
     let mut course = plan.clone();

@@ -11,6 +11,7 @@ use crate::gate::{self, Block, Counted, Judged, decides, run_order, series_name}
 use crate::levels::Layout;
 use crate::metrics::{Metric, read};
 use crate::number::Number;
+use crate::plan::profile::unshown;
 use crate::plan::{Margin, Plan};
 use crate::stats::holm;
 use crate::validity::{Repeats, reasons, repeats};
@@ -120,6 +121,7 @@ pub fn judge(plan: &Plan, arms: &[Arm], circumstances: &Circumstances) -> Verdic
     };
     verdict.reasons = say::reasons(&verdict, circumstances, invalid, stopped);
     verdict.findings = say::findings(&verdict);
+    verdict.findings.extend(unshown(plan).into_iter().map(|(code, text)| format!("{code}: {text}")));
     verdict.cpu = say::cpu(&verdict);
     verdict.limits = say::limits(&verdict, layout.strata.len());
     verdict

@@ -8,6 +8,7 @@ use super::{judge, say};
 use crate::arm::Arm;
 use crate::number::Number;
 use crate::plan::Plan;
+use crate::plan::profile::unshown;
 use crate::soak::{Ended, GATE, SoakVerdict, Told, rate_text};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -62,6 +63,7 @@ pub fn judge_soak(course: &Plan, arms: &[Arm], told: &Told, circumstances: &Circ
     }
     verdict.reasons = reasons(&verdict, told, circumstances);
     verdict.findings = say::findings(&verdict);
+    verdict.findings.extend(unshown(course).into_iter().map(|(code, text)| format!("{code}: {text}")));
     if !told.dropped.is_empty() {
         verdict.findings.push(dropped(told));
     }

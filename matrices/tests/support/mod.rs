@@ -27,6 +27,7 @@ pub fn plan(blocks: u32) -> Plan {
         target: Target {
             base_url: "http://device".into(),
             status: "/status".into(),
+            profile: None,
             auth: None,
             expected_fps: 60,
             require: BTreeMap::new(),

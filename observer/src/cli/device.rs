@@ -123,12 +123,18 @@ fn serve(
         name.push(".http");
         add("--truth", &name);
     }
+    if let Some(dialect) = &args.http_dialect {
+        add("--http-dialect", dialect.as_ref());
+    }
     if args.http_normal_priority {
         options.push("--normal-priority".into());
     }
     let (service, url) = children::service(ring, &options)?;
     if !args.quiet {
-        say(&format!("the ring is at {url}/v1/ring/raw"));
+        match args.http_dialect.as_deref() {
+            Some("wled") => say(&format!("the state is at {url}/json/si")),
+            _ => say(&format!("the ring is at {url}/v1/ring/raw")),
+        }
     }
     Ok(Some(service))
 }

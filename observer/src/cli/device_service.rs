@@ -7,7 +7,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
-use wireproof_fixture::service::{Misbehave, Options, Service, ServiceError};
+use wireproof_fixture::service::{Dialect, Misbehave, Options, Service, ServiceError};
 
 /// Longest that a raw download is stretched: responses end after 20 s.
 const RAW_TIME_MAX: Duration = Duration::from_secs(10);
@@ -45,6 +45,9 @@ pub(super) struct DeviceServiceArgs {
     /// Let a raw download take so long at least, as on the way to a real device
     #[arg(long, value_name = "TIME", value_parser = super::quantity::time)]
     raw_time: Option<Duration>,
+    /// Speak another controller's words: field, wled. WLED's API knows no token: whoever reaches it can switch
+    #[arg(long, value_name = "DIALECT", default_value = "wireproof")]
+    http_dialect: Dialect,
     /// Run at the ordinary priority instead of SCHED_IDLE and nice 19
     #[arg(long)]
     normal_priority: bool,
@@ -62,6 +65,7 @@ pub(super) fn run(args: DeviceServiceArgs) -> Result<u8, Failure> {
         seed: args.seed,
         truth: args.truth,
         raw_time: args.raw_time.unwrap_or_default().min(RAW_TIME_MAX),
+        dialect: args.http_dialect,
         idle: !args.normal_priority,
         ..Options::new(args.ring, args.listen)
     };

@@ -18,7 +18,7 @@ mod writer;
 
 pub use anonymize::{MASKED, Masked, Reports, anonymized};
 pub use error::{BundleError, Damage};
-pub use layout::{CANONICAL, JOURNAL, ORDER, PLAN, arm_folder, bundle_name};
+pub use layout::{CANONICAL, JOURNAL, ORDER, PLAN, PROFILE, arm_folder, bundle_name};
 pub use lock::{BundleLock, ChangedNote, TargetLock, lock_folder};
 pub use read::{ArmFiles, Bundle, Seal};
 pub use scan::{Run, Runs, left_changed, scan};

@@ -8,6 +8,7 @@ use super::evidence::Evidence;
 use super::going::{From, Going, RING};
 use super::measured::lacks;
 use super::preflight::{Checks, free_bytes, preflight};
+use super::ring_reader::RingReader;
 use super::sham::Sham;
 use super::wire::{self, Into, Look, NoWire, Wire};
 use crate::live::drain::DrainSpan;
@@ -310,7 +311,8 @@ impl Conductor {
 
     fn preflight(&mut self, ticket: Ticket) -> Option<Result<Answer, Failure>> {
         let plan = Arc::clone(&self.parts.plan);
-        let ring = plan.drain.as_ref().map(|drain| self.parts.device.url(&drain.url));
+        let ring =
+            plan.drain.as_ref().filter(|_| plan.has_ring()).map(|drain| self.parts.device.url(&drain.url));
         let folder = self.parts.evidence.dir().to_owned();
         let (unrestored, held_by) = (self.parts.evidence.unrestored(), self.parts.evidence.held_by());
         let tell = self.tell.clone();
@@ -401,7 +403,7 @@ impl Conductor {
             return Some(Ok(Answer::Collected(Collected::default())));
         };
         self.collecting = Some(fetch.clone());
-        self.ask(ticket, limit, Job::Collect(fetch))
+        self.ask(ticket, limit, Job::Collect(Box::new(fetch)))
     }
 
     fn measure(&mut self, order: &Around) -> Result<Answer, Failure> {
@@ -449,7 +451,7 @@ impl Conductor {
                 end_ns: arm.noted.window.end_ns.saturating_add(shift_ns),
             };
             let image = std::fs::read(arm.folder.join(RING)).unwrap_or_default();
-            (collected.wrapped, collected.stale) = lacks(&image, window);
+            (collected.wrapped, collected.stale) = lacks(&RingReader::of(&self.parts.plan), &image, window);
         }
         arm.noted.collected = Some(collected);
         collected

@@ -3,6 +3,7 @@
 
 use super::clock::BenchClock;
 use super::device::Device;
+use super::ring_reader::RingReader;
 use crate::live::drain::{DrainPlan, DrainSpan, DrainStatus, DrainUrl, RingCheck, download};
 use crossbeam_channel::Sender;
 use std::collections::HashMap;
@@ -32,7 +33,7 @@ pub enum Job {
     /// The clocks.
     Clock,
     /// Download the ring into a file.
-    Collect(Fetch),
+    Collect(Box<Fetch>),
 }
 
 /// A download.
@@ -46,8 +47,8 @@ pub struct Fetch {
     pub name: String,
     /// Octets it has to have; `None` if nobody knows.
     pub expect: Option<u64>,
-    /// It has to be a ring.
-    pub ring: bool,
+    /// It has to be a ring, read in this way.
+    pub ring: Option<RingReader>,
     /// Longest it may take.
     pub limit: Duration,
 }
@@ -196,7 +197,7 @@ async fn done(
     limit: Duration,
 ) -> Option<Result<Answer, Failure>> {
     Some(match job {
-        Job::Status => device.status().await.map(|said| {
+        Job::Status => device.status(&|| clock.now_ns()).await.map(|said| {
             said.cpu_ns.map(|ns| told.send(Told::Cpu(ns)));
             Answer::Status(Box::new(said.status))
         }),
@@ -246,8 +247,13 @@ pub fn failure(fetch: &Fetch, span: &DrainSpan) -> Option<String> {
     if let Some(expected) = fetch.expect.filter(|expected| *expected != span.bytes) {
         return Some(format!("{} octets came, {expected} were expected", span.bytes));
     }
+    let reader = fetch.ring.as_ref()?;
+    if let RingReader::Legacy(..) = reader {
+        // A file of megabytes in memory: what the disk says is said by the reading of it.
+        let image = std::fs::read(fetch.folder.join(&fetch.name)).unwrap_or_default();
+        return reader.read(&image).err().map(|why| format!("what came is no whole ring: {why}"));
+    }
     match &span.ring {
-        _ if !fetch.ring => None,
         Some(RingCheck::Ok(_)) => None,
         Some(RingCheck::Refused(why)) => Some(format!("what came is no whole ring: {why}")),
         None => Some("what came is no ring".to_owned()),

@@ -1,6 +1,11 @@
 //! The device under test as a matrix sees it: its status, its factors, its clock, over HTTP or by programs.
 //!
-//! The token is read from the environment once, goes out as a header, and is in no text, record or error.
+//! The token is read from the environment once, goes out as a header, and is in no text, record or error. A device that is
+//! not of our own kind is read by the plan's profile.
+
+#[cfg(test)]
+mod asked_tests;
+mod mapped;
 
 use super::argv::{self, NotRun};
 use crate::live::drain::{Answer, Ask, BadUrl, DrainUrl, FetchError, ask};
@@ -9,9 +14,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use wireproof_matrices::plan::{Action, Check, Plan, Toggle, Word};
+use wireproof_matrices::plan::profile::{Auth, ClockMap, Source};
+use wireproof_matrices::plan::{Action, Check, Plan, Profile, Toggle, Word};
 use wireproof_matrices::runner::io::{ClockSample, Failure, Status};
-use wireproof_recorder::offset::{DRIFT_PPM, estimate};
+use wireproof_recorder::offset::{DRIFT_PPM, Exchange, estimate};
 
 /// Most octets kept of an answer.
 const KEPT: usize = argv::KEPT;
@@ -58,7 +64,11 @@ impl Device {
         let mut base: DrainUrl = plan.target.base_url.parse()?;
         if let Some(name) = &plan.target.auth {
             let token = std::env::var(name).map_err(|_| NoDevice::Token(name.clone()))?;
-            base = base.with_bearer(token.trim())?;
+            base = match plan.profile().map(|profile| &profile.auth) {
+                None | Some(Auth::Bearer) => base.with_bearer(token.trim())?,
+                Some(Auth::Header { name }) => base.with_header(name, token.trim())?,
+                Some(Auth::None) => base,
+            };
         }
         Ok(Device { base, plan })
     }
@@ -68,14 +78,47 @@ impl Device {
         self.base.below(path)
     }
 
-    /// Reads its status.
+    /// Reads its status; `now_ns` is the clock of the bench by which the start of a device is told that knows only how
+    /// long it has been up.
     ///
     /// # Errors
     /// It does not answer, or not with JSON.
-    pub async fn status(&self) -> Result<Told, Failure> {
-        let answer = self.get(&self.plan.target.status, &|| 0).await?;
-        let json = json(&answer.body, &self.plan.target.status)?;
-        Ok(told(&json, &self.plan.target.require))
+    pub async fn status(&self, now_ns: &dyn Fn() -> i64) -> Result<Told, Failure> {
+        let target = &self.plan.target;
+        let Some(profile) = self.plan.profile() else {
+            return Ok(told(&self.document(&target.status).await?, &target.require));
+        };
+        let mut documents = BTreeMap::new();
+        for path in profile.status.documents() {
+            documents.insert(path.to_owned(), self.document(path).await?);
+        }
+        Ok(mapped::told(&documents, profile, &target.require, now_ns()))
+    }
+
+    /// A document, whole.
+    async fn document(&self, path: &str) -> Result<Value, Failure> {
+        let answer = self.get(path, &|| 0).await?;
+        self.json(&answer, path)
+    }
+
+    fn json(&self, answer: &Answer, path: &str) -> Result<Value, Failure> {
+        match answer.cut {
+            true => Err(self.too_long(path)),
+            false => json(&answer.body, path),
+        }
+    }
+
+    fn too_long(&self, path: &str) -> Failure {
+        let most = self.kept();
+        Failure::Refused(format!(
+            "{path} answers with more than {most} octets: name a smaller document, or raise answer_limit in a profile"
+        ))
+    }
+
+    /// Most octets kept of an answer.
+    fn kept(&self) -> usize {
+        let limit = self.plan.profile().and_then(|profile| usize::try_from(profile.answer_bytes).ok());
+        limit.unwrap_or(KEPT)
     }
 
     /// Sets a factor, once.
@@ -106,11 +149,20 @@ impl Device {
     /// It does not answer, or there is no number.
     pub async fn counter(&self, factor: &str) -> Result<u64, Failure> {
         let effect = self.toggle(factor)?.effect.as_ref();
-        let pointer = effect.map(|effect| effect.counter.as_str()).unwrap_or_default();
-        let answer = self.get(&self.plan.target.status, &|| 0).await?;
-        let json = json(&answer.body, &self.plan.target.status)?;
-        let found = json.pointer(pointer).and_then(Value::as_u64);
-        found.ok_or_else(|| Failure::Refused(format!("the status has no number at {pointer}")))
+        self.counter_at(effect.map(|effect| effect.counter.as_str()).unwrap_or_default()).await
+    }
+
+    /// A counter by its name in the profile, or by its JSON pointer in the status.
+    async fn counter_at(&self, pointer: &str) -> Result<u64, Failure> {
+        let counters = self.plan.profile().map(|profile| &profile.status.counters);
+        let (path, pointer) =
+            match counters.and_then(|counters| counters.get(pointer.trim_start_matches('/'))) {
+                Some(Source { path, pointer, .. }) => (path.as_str(), pointer.as_str()),
+                None => (self.plan.target.status.as_str(), pointer),
+            };
+        let json = self.document(path).await?;
+        let found = json.pointer(pointer).and_then(|value| mapped::number(value, None));
+        found.ok_or_else(|| Failure::Refused(format!("{path} has no number at {pointer}")))
     }
 
     /// Lays the device's clock against the bench's `clock` by short requests.
@@ -120,8 +172,8 @@ impl Device {
     pub async fn clock(&self, clock: &dyn Fn() -> i64) -> Result<ClockSample, Failure> {
         let (mut exchanges, mut last) = (Vec::new(), None);
         for _ in 0..EXCHANGES {
-            match self.get(&self.plan.target.status, clock).await {
-                Ok(answer) => exchanges.extend(answer.exchange),
+            match self.get(self.clock_path(), clock).await {
+                Ok(answer) => exchanges.extend(self.exchange(&answer)),
                 Err(failure) => last = Some(failure),
             }
         }
@@ -133,6 +185,21 @@ impl Device {
         Ok(ClockSample { offset_ns: offset.offset_ns, error_ns: offset.uncertainty_ns })
     }
 
+    /// Where the clock is asked for.
+    fn clock_path(&self) -> &str {
+        match self.plan.profile().map(|profile| &profile.clock) {
+            Some(ClockMap::Value { source }) => &source.path,
+            _ => &self.plan.target.status,
+        }
+    }
+
+    /// What an answer shows of the device's clock.
+    fn exchange(&self, answer: &Answer) -> Option<Exchange> {
+        let Some(Profile { clock, .. }) = self.plan.profile() else { return answer.exchange };
+        let document = || self.json(answer, self.clock_path()).ok();
+        mapped::exchange(clock, answer.span_ns, &|name| answer.number(name), &document)
+    }
+
     fn toggle(&self, factor: &str) -> Result<&Toggle, Failure> {
         let found = self.plan.toggle.iter().find(|toggle| toggle.factor == factor);
         found.ok_or_else(|| Failure::Refused(format!("the plan has no toggle for {factor}")))
@@ -140,7 +207,7 @@ impl Device {
 
     async fn get(&self, path: &str, clock: &dyn Fn() -> i64) -> Result<Answer, Failure> {
         let url = self.url(path);
-        let what = Ask { url: &url, method: "GET", body: None, limit: KEPT };
+        let what = Ask { url: &url, method: "GET", body: None, limit: self.kept() };
         checked(ask(&what, clock).await, "GET", path)
     }
 
@@ -151,10 +218,15 @@ impl Device {
             let path = fill(action.path.as_deref().unwrap_or("/"));
             let url = self.url(&path);
             let body = action.body.as_deref().map(fill);
-            let what = Ask { url: &url, method, body: body.as_deref(), limit: KEPT };
+            let what = Ask { url: &url, method, body: body.as_deref(), limit: self.kept() };
             let answer =
                 tokio::time::timeout(limit, ask(&what, &|| 0)).await.map_err(|_| Failure::TimedOut)?;
-            return checked(answer, method, &path).map(|answer| answer.body);
+            let answer = checked(answer, method, &path)?;
+            // What a switch answers is not read; what shows its level is, and whole.
+            return match answer.cut && put.level.is_none() {
+                true => Err(self.too_long(&path)),
+                false => Ok(answer.body),
+            };
         }
         let mut argv: Vec<String> = action.argv.iter().flatten().map(|part| fill(part)).collect();
         if action.shell {
@@ -212,7 +284,9 @@ struct Put<'a> {
 fn filled(text: &str, action: &Action, put: Put<'_>) -> String {
     let Put { level, lease_ns } = put;
     let text = match lease_ns {
-        Some(ns) => text.replace("{lease_ms}", &(ns / 1_000_000).to_string()),
+        Some(ns) => text
+            .replace("{lease_ms}", &(ns / 1_000_000).to_string())
+            .replace("{lease_s}", &ns.div_ceil(1_000_000_000).to_string()),
         None => text.to_owned(),
     };
     let Some(level) = level else { return text };
@@ -234,7 +308,10 @@ fn value(said: &[u8], check: &Check) -> Result<Word, Failure> {
 fn word(value: &Value) -> Option<Word> {
     match value {
         Value::Bool(truth) => Some(Word::Truth(*truth)),
-        Value::Number(number) => number.as_i64().map(Word::Integer),
+        Value::Number(number) => match number.as_i64() {
+            Some(whole) => Some(Word::Integer(whole)),
+            None => Some(Word::Text(number.to_string())),
+        },
         Value::String(text) => Some(Word::Text(text.clone())),
         _ => None,
     }
@@ -270,6 +347,7 @@ fn told(json: &Value, require: &BTreeMap<String, Word>) -> Told {
             boot: boot.iter().find_map(|name| text(at(name)?)).unwrap_or_default(),
             generation: number(&generation).unwrap_or(0),
             throttled: number(&["throttled"]),
+            fps_mhz: None,
         },
         cpu_ns: number(&["cpu_ns", "process_cpu_ns", "/engine/cpu_ns"]),
     }
@@ -296,6 +374,7 @@ mod tests {
             filled("?enabled={level}&lease_ms={lease_ms}", &action, leased),
             "?enabled=1&lease_ms=600000"
         );
+        assert_eq!(filled("lease_s={lease_s}", &action, leased), "lease_s=600");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::counting::Counting;
 use super::device::Device;
 use super::hlog::{self, HLOG};
 use super::measured::{CaptureNote, Noted, Raw, Row, TapNote, Worked, without_wire, worked};
+use super::ring_reader::RingReader;
 use super::wire::Wire;
 use crate::live::conduct::Observed;
 use crate::live::tape::Taped;
@@ -59,9 +60,12 @@ impl Going {
     pub fn drain(&self, index: u32, kind: &DrainKind, limit: Duration, from: &From<'_>) -> Option<Fetch> {
         let drain = from.plan.drain.as_ref()?;
         let (url, expect, ring) = match kind {
-            DrainKind::Raw => (from.device.url(&drain.url), Some(drain.expect_bytes), true),
-            DrainKind::Path(path) => (from.device.url(path), None, false),
-            DrainKind::Sham => (from.sham?.parse().ok()?, Some(drain.expect_bytes), false),
+            DrainKind::Raw => {
+                let reader = from.plan.has_ring().then(|| RingReader::of(from.plan))?;
+                (from.device.url(&drain.url), Some(drain.expect_bytes), Some(reader))
+            }
+            DrainKind::Path(path) => (from.device.url(path), None, None),
+            DrainKind::Sham => (from.sham?.parse().ok()?, Some(drain.expect_bytes), None),
         };
         let name = drain_name(index);
         Some(Fetch { url, folder: self.folder.clone(), name, expect, ring, limit })
@@ -69,13 +73,13 @@ impl Going {
 
     /// The collecting download; `None` for a plan that has no ring.
     pub fn collect(&self, limit: Duration, from: &From<'_>) -> Option<Fetch> {
-        let drain = from.plan.drain.as_ref()?;
+        let drain = from.plan.drain.as_ref().filter(|_| from.plan.has_ring())?;
         Some(Fetch {
             url: from.device.url(&drain.url),
             folder: self.folder.clone(),
             name: RING.to_owned(),
             expect: Some(drain.expect_bytes),
-            ring: true,
+            ring: Some(RingReader::of(from.plan)),
             limit,
         })
     }

@@ -1,6 +1,6 @@
 //! From a bundle to its verdict and reports: everything is read from the bundle, never from the working directory.
 
-use super::bundle::{ArmFiles, Bundle, BundleError, Finding, JOURNAL, Reports, Seal, scan};
+use super::bundle::{ArmFiles, Bundle, BundleError, CANONICAL, Finding, JOURNAL, Reports, Seal, scan};
 use super::bundle::{summary_rows, write_findings, write_rows};
 use super::causes::by_treatment;
 use super::env::tool;
@@ -18,6 +18,7 @@ use wireproof_matrices::digest::Digest;
 use wireproof_matrices::journal::Record;
 use wireproof_matrices::ladder::Envelope;
 use wireproof_matrices::levels::Layout;
+use wireproof_matrices::plan::profile::unshown;
 use wireproof_matrices::plan::{Margin, Plan};
 use wireproof_matrices::resume::Progress;
 use wireproof_matrices::runner::io::{Ending, Outcome};
@@ -130,7 +131,7 @@ pub fn judge_opened(bundle: &Bundle, how: &How) -> Result<Judged, BundleError> {
         true => serde_json::from_slice(&bundle.read("env.json")?).ok(),
         false => None,
     };
-    let findings = findings(bundle, &arms);
+    let findings = findings(bundle, &plan, &arms);
     let causes = causes(bundle, &plan, &arms, &verdict)?;
     Ok(Judged { plan, verdict, environment, findings, envelope, causes })
 }
@@ -285,7 +286,7 @@ pub fn report(judged: &Judged) -> Report<'_> {
 }
 
 /// What a reader has to know of a run, a line each: what the run itself found, and every loss of every attempt.
-fn findings(bundle: &Bundle, arms: &[Arm]) -> Vec<Finding> {
+fn findings(bundle: &Bundle, plan: &Plan, arms: &[Arm]) -> Vec<Finding> {
     let told = bundle.journal().iter().filter_map(|entry| match &entry.record {
         Record::Finding { severity, arm, code, text } => Some(Finding {
             severity: severity.clone(),
@@ -299,12 +300,26 @@ fn findings(bundle: &Bundle, arms: &[Arm]) -> Vec<Finding> {
         _ => None,
     });
     let mut findings: Vec<Finding> = told.collect();
+    findings.extend(not_shown(plan));
     for arm in arms {
         findings.extend(arm.measured.episodes.iter().map(|episode| loss(arm, episode)));
     }
     let kept = bundle.arms();
     findings.extend(kept.iter().filter(|arm| arm.end.is_some()).flat_map(|arm| incomplete(bundle, arm)));
     findings
+}
+
+/// What the device's profile cannot give and a reader would look for.
+fn not_shown(plan: &Plan) -> impl Iterator<Item = Finding> {
+    unshown(plan).into_iter().map(|(code, text)| Finding {
+        severity: "info".to_owned(),
+        arm: None,
+        stream: None,
+        at_ns: None,
+        code: code.to_owned(),
+        text,
+        evidence: vec![CANONICAL.to_owned()],
+    })
 }
 
 fn incomplete(bundle: &Bundle, arm: &ArmFiles) -> Vec<Finding> {

@@ -19,6 +19,7 @@ pub mod judging;
 pub mod measured;
 pub mod preflight;
 pub mod restoring;
+pub mod ring_reader;
 pub mod running;
 pub mod schedule;
 pub mod sham;

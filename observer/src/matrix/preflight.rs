@@ -3,6 +3,7 @@
 //! It sends nothing but one download of the ring.
 
 use super::control::discard;
+use super::ring_reader::RingReader;
 use super::wire::{self, Look, NoWire, Wire};
 use crate::live::control::stall;
 use crate::live::drain::{DrainPlan, DrainStatus, DrainUrl, download};
@@ -15,7 +16,6 @@ use tokio::sync::oneshot;
 use wireproof_matrices::levels::Levels;
 use wireproof_matrices::plan::Plan;
 use wireproof_matrices::runner::io::{Buffer, Preflight, StallControl};
-use wireproof_recorder::{Policy, parse};
 
 /// How long streams are waited for.
 const LISTEN: Duration = Duration::from_secs(3);
@@ -52,7 +52,8 @@ pub fn preflight(checks: &Checks<'_>) -> Preflight {
     found.stall = stall()
         .ok()
         .map(|c| StallControl { lost: c.missing, reported: if c.invalid { c.observers } else { 0 } });
-    found.retention_ns = checks.ring.as_ref().and_then(|url| retention(url, checks.folder));
+    let reader = RingReader::of(checks.plan);
+    found.retention_ns = checks.ring.as_ref().and_then(|url| retention(url, checks.folder, &reader));
     found
 }
 
@@ -103,7 +104,7 @@ fn listen(looks: &Receiver<Look>) -> Look {
 }
 
 /// How long the ring keeps a record, ns: what it holds when it has wrapped, else what it will hold.
-fn retention(url: &DrainUrl, folder: &Path) -> Option<u64> {
+fn retention(url: &DrainUrl, folder: &Path, reader: &RingReader) -> Option<u64> {
     let name = "preflight-ring.bin";
     discard(&folder.join(name));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build().ok()?;
@@ -114,12 +115,12 @@ fn retention(url: &DrainUrl, folder: &Path) -> Option<u64> {
     runtime.shutdown_background();
     let image = std::fs::read(folder.join(name)).ok();
     discard(&folder.join(name));
-    image.filter(|_| span.status == DrainStatus::Ok).and_then(|image| kept_ns(&image))
+    image.filter(|_| span.status == DrainStatus::Ok).and_then(|image| kept_ns(&image, reader))
 }
 
 /// Time that a ring of this size holds at the rate it shows, ns.
-pub fn kept_ns(image: &[u8]) -> Option<u64> {
-    let ring = parse(image, Policy::Conservative).ok()?;
+pub fn kept_ns(image: &[u8], reader: &RingReader) -> Option<u64> {
+    let ring = reader.read(image).ok()?;
     let (first, last) = (ring.frames.first()?, ring.frames.last()?);
     let passed = u128::from(last.end_ns.saturating_sub(first.start_ns));
     let held = u128::from(ring.window.hi.saturating_sub(ring.window.lo)).max(1);

@@ -30,6 +30,8 @@ pub struct New<'a> {
     pub plan: &'a Plan,
     /// The plan as it was given.
     pub text: &'a [u8],
+    /// The profile as it was given, of a plan that names a file.
+    pub profile: Option<&'a [u8]>,
     /// True when the hash was given beforehand.
     pub pre_registered: bool,
     /// What a soak is to show; `None` of a matrix.
@@ -85,7 +87,7 @@ pub struct Ended {
 /// # Errors
 /// [`NoRun`]; nothing was sent then.
 pub fn prepare(new: &New<'_>, evidence: &Path) -> Result<Ready, NoRun> {
-    let New { plan: frozen, text, pre_registered, soak, tap } = *new;
+    let New { plan: frozen, text, profile, pre_registered, soak, tap } = *new;
     may_tap(frozen, tap)?;
     let plan = match soak {
         Some(rule) => course(frozen, rule)?,
@@ -104,6 +106,7 @@ pub fn prepare(new: &New<'_>, evidence: &Path) -> Result<Ready, NoRun> {
             at_ns: wall_ns(),
             plan: frozen,
             plan_toml: text,
+            profile_toml: profile,
             order: &order_json(&plan),
             pre_registered,
             tool: &tool(),
@@ -148,7 +151,7 @@ pub fn take_up(bundle: BundleLock, tap: Option<&str>) -> Result<Ready, NoRun> {
 
 fn ask(device: &Device) -> Result<DeviceId, NoRun> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
-    let told = runtime.block_on(device.status()).map_err(NoRun::Silent)?;
+    let told = runtime.block_on(device.status(&wall_ns)).map_err(NoRun::Silent)?;
     Ok(DeviceId { build: told.status.build, boot_id: told.status.boot })
 }
 

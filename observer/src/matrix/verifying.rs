@@ -1,7 +1,7 @@
 //! A bundle checked by somebody without the device: hashes and chain, then plan, order, what each arm measured, and verdict
 //! and reports, all made again from the raw record. Every difference is named.
 
-use super::bundle::{ArmFiles, Bundle, BundleError, MASKED, Masked, ORDER, PLAN, Seal};
+use super::bundle::{ArmFiles, Bundle, BundleError, MASKED, Masked, ORDER, PLAN, PROFILE, Seal};
 use super::causes::CAUSES;
 use super::going::{NOTED, RING, beside, without_wire_from, worked_from};
 use super::hlog::{self, HLOG};
@@ -67,7 +67,11 @@ impl Verified {
         let read = if Lock::meant(&text) {
             Lock::read(&text).map(|lock| lock.plan).map_err(|e| e.to_string())
         } else {
-            Plan::read(&text).map_err(|e| e.to_string())
+            let profile = |_: &str| match bundle.files().contains_key(PROFILE) {
+                true => Ok(String::from_utf8_lossy(&bundle.read(PROFILE).unwrap_or_default()).into_owned()),
+                false => Err(format!("names a file, and {PROFILE} is not in the bundle")),
+            };
+            Plan::read_with(&text, &profile).map_err(|e| e.to_string())
         };
         match read {
             Ok(given) if given == *plan => self.checked.push(format!("{PLAN}: is the plan of the hash")),

@@ -82,6 +82,7 @@ pub fn make(evidence: &Path, made: &Made) -> PathBuf {
         at_ns: at,
         plan: &plan,
         plan_toml: PLAN.as_bytes(),
+        profile_toml: None,
         order: &order_json(&plan),
         pre_registered: true,
         tool: "wireproof 0.1.0",

@@ -55,6 +55,11 @@ impl Running {
         Running::of(command, folder, arguments, text)
     }
 
+    /// The same of a line for a shell, which has to become the program.
+    pub(crate) fn shell(folder: &Path, line: &str, text: &str) -> Running {
+        Running::of(Command::new("/bin/sh"), folder, &["-c", line], text)
+    }
+
     fn of(mut command: Command, folder: &Path, arguments: &[&str], text: &str) -> Running {
         command.current_dir(folder).env_clear().env("HOME", folder).args(arguments);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

@@ -47,6 +47,7 @@ pub fn create(evidence: &Path) -> Writer {
         at_ns: START_NS,
         plan: &plan,
         plan_toml: PLAN.as_bytes(),
+        profile_toml: None,
         order: b"{\"schema\":\"wireproof.order/1\"}\n",
         pre_registered: true,
         tool: "wireproof 0.1.0",

@@ -58,6 +58,13 @@ pub(super) fn check(plan: &Plan, remarks: &mut Remarks) {
 }
 
 fn paths(factor: &Factor, drain: &DrainPlan, remarks: &mut Remarks) {
+    if drain.url.is_empty()
+        && factor.levels.iter().any(|level| level == RAW)
+        && !drain.paths.contains_key(RAW)
+    {
+        let text = "raw downloads the ring, and the device has no recorder: name what is downloaded in [drain] paths";
+        remarks.error("drain-no-ring", "drain", text);
+    }
     if [RAW, SHAM, AGAIN].contains(&factor.baseline.as_str()) || drain.paths.contains_key(&factor.baseline) {
         let text = format!(
             "the baseline {} would download: the baseline of drain is the level that does not, such as idle",

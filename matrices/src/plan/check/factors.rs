@@ -6,8 +6,8 @@ use crate::units::duration_text;
 
 /// Stands for the level in an action.
 const LEVEL: &str = "{level}";
-/// Stands for the length of a lease in ms.
-const LEASE: &str = "{lease_ms}";
+/// Stand for the length of a lease in ms and in s.
+const LEASES: [&str; 2] = ["{lease_ms}", "{lease_s}"];
 /// One second, ns.
 const SECOND: u64 = 1_000_000_000;
 
@@ -128,15 +128,14 @@ fn sets(toggle: &Toggle, factor: &Factor, table: &str, remarks: &mut Remarks) {
 /// A lease is renewed before each arm, and nowhere else: it has to outlast an arm, and a warm-up that is extended.
 fn lease(plan: &Plan, toggle: &Toggle, table: &str, remarks: &mut Remarks) {
     let Some(lease_ns) = toggle.lease_ns else {
-        if names(&toggle.set, LEASE) {
-            let text = format!("writes {LEASE} and has no lease: add lease = \"10min\"");
+        if let Some(lease) = LEASES.into_iter().find(|lease| names(&toggle.set, lease)) {
+            let text = format!("writes {lease} and has no lease: add lease = \"10min\"");
             remarks.error("lease-missing", table, text);
         }
         return;
     };
-    if !names(&toggle.set, LEASE) {
-        let text =
-            format!("has a lease that the device is not told: write {LEASE} into its path, body or argv");
+    if !LEASES.iter().any(|lease| names(&toggle.set, lease)) {
+        let text = "has a lease that the device is not told: write {lease_ms} or {lease_s} into its path, body or argv";
         remarks.error("lease-unused", table, text);
     }
     let needed = lease_needed_ns(plan);

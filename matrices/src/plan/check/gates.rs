@@ -1,6 +1,7 @@
 //! Checks of what is judged: is there anything to compare, are there enough pairs, frames and trials, is there a ring.
 
 use super::super::metric::{Metric, metric};
+use super::super::profile::lacking;
 use super::super::{Class, Gate, Kind, Motion, Plan, Word};
 use super::drains::AGAIN;
 use super::{Remarks, arms, compared, compares, expected_frames, seen};
@@ -27,6 +28,7 @@ pub(super) fn check(plan: &Plan, remarks: &mut Remarks) {
         let one = One { plan, gate, measured, table: format!("gate {}", gate.id) };
         one.selector(remarks);
         one.rule(remarks);
+        one.lacking(remarks);
         one.ring(remarks);
         one.pairs(remarks);
         one.frames(remarks);
@@ -130,9 +132,22 @@ impl One<'_> {
         }
     }
 
+    /// The device does not give what the metric is made of.
+    fn lacking(&self, remarks: &mut Remarks) {
+        let (Some(why), Some(profile)) = (lacking(self.plan, &self.gate.metric), self.plan.profile()) else {
+            return;
+        };
+        let (metric, name) = (&self.gate.metric, &profile.name);
+        let text = match self.decides() {
+            true => format!("{metric} cannot be had of {name}: {why}; judge the wire, or leave it out"),
+            false => format!("{metric} is not shown of {name}: {why}"),
+        };
+        self.heavy("profile-lacks", text, remarks);
+    }
+
     /// A device whose profiler is off has no ring.
     fn ring(&self, remarks: &mut Remarks) {
-        if !self.measured.ring {
+        if !self.measured.ring || lacking(self.plan, &self.gate.metric).is_some() {
             return;
         }
         if self.plan.drain.is_none() {

@@ -6,6 +6,7 @@ mod drains;
 mod factors;
 mod gates;
 mod power;
+mod target;
 mod time;
 
 pub use drains::{blind, drain_share_ppm};
@@ -78,6 +79,7 @@ pub fn check(plan: &Plan, predict: Predict<'_>) -> Checked {
     factors::check(plan, &mut remarks);
     drains::check(plan, &mut remarks);
     gates::check(plan, &mut remarks);
+    target::check(plan, &mut remarks);
     time::check(plan, &mut remarks);
     let predicted = predict(plan);
     power::check(plan, &predicted, &mut remarks);

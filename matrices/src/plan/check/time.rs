@@ -83,14 +83,16 @@ pub(super) fn totals(plan: &Plan) -> Totals {
     let arm = [timing.settle_ns, timing.measure_ns, timing.guard_ns, DOWNLOAD_NS];
     let arm = arm.into_iter().fold(0, u64::saturating_add);
     let drain = plan.drain.as_ref();
-    let ring = drain.map_or(HEADER + RECORDS * RECORD, |drain| drain.expect_bytes);
+    let usual = if plan.profile().is_none() { HEADER + RECORDS * RECORD } else { 0 };
+    let ring = drain.map_or(usual, |_| plan.ring_bytes());
     let kept = drain.filter(|drain| drain.keep == Keep::All).map_or(0, |drain| drain.offsets_ns.len() as u64);
+    let drain_bytes = drain.map_or(0, |drain| drain.expect_bytes);
     Totals {
         treatments,
         strata,
         arms,
         total_ns: timing.warmup_ns.saturating_add(arm.saturating_mul(arms)),
-        evidence_bytes: ring.saturating_mul(kept.saturating_add(1)).saturating_mul(arms),
+        evidence_bytes: ring.saturating_add(drain_bytes.saturating_mul(kept)).saturating_mul(arms),
     }
 }
 
@@ -133,7 +135,11 @@ fn held(plan: &Plan, remarks: &mut Remarks) {
     let timing = &plan.timing;
     let needed = [timing.measure_ns, timing.guard_ns, DOWNLOAD_NS].into_iter().fold(0, u64::saturating_add);
     let needs_ring = plan.gate.iter().any(|gate| metric(&gate.metric).is_some_and(|metric| metric.ring));
-    if needs_ring && needed > retention_ns / 10 * 8 {
+    if needs_ring
+        && plan.has_clock()
+        && (plan.has_ring() || plan.profile().is_none())
+        && needed > retention_ns / 10 * 8
+    {
         let text = format!(
             "measure, guard and download take {}, more than 80 % of the {} that the ring holds at {RECORDS_PER_S} \
              records/s: measure {longest_arm_s}s at most",

@@ -4,34 +4,54 @@
 //! `check`.
 
 mod gate;
-mod table;
-mod toggle;
+pub(in crate::plan) mod table;
+pub(in crate::plan) mod toggle;
 
+use super::profile::{self, Profile, RingMap};
 use super::{
     Design, DrainPlan, Evidence, Factor, Keep, Ladder, Pcap, Plan, PlanError, PlanStream, Role, Target,
     Timing, Validity, shape,
 };
 use crate::order;
-use table::Table;
+use table::{Table, not_toml};
 use toml::de::DeTable;
 
 /// Longest text of a plan, octets.
 pub const MOST_TEXT: usize = 256 * 1024;
+/// Longest part of a name that an error repeats, characters.
+const SHOWN: usize = 80;
 const SECOND: u64 = 1_000_000_000;
 const MS: u64 = 1_000_000;
 /// Octets of a ring of 131,072 records.
-const RING_BYTES: u64 = 6_295_552;
+pub(in crate::plan) const RING_BYTES: u64 = 6_295_552;
 
 /// The wire's side of a protocol: its name, its port and the values of its sequence number.
 const PROTOCOLS: [(&str, u16, u64); 4] =
     [("bigpacket", 21_600, 1 << 32), ("sacn", 5568, 256), ("ddp", 4048, 15), ("artnet", 6454, 255)];
 
+/// Gives the text of a profile that is a file, or one sentence why not.
+pub type Profiles<'a> = &'a dyn Fn(&str) -> Result<String, String>;
+
+/// Who has no files.
+fn no_files(name: &str) -> Result<String, String> {
+    let shown: String = name.chars().take(SHOWN).collect();
+    Err(format!("is {shown:?}, a file that cannot be read from here: name one that comes with the program"))
+}
+
 impl Plan {
-    /// Reads the text of a plan.
+    /// Reads the text of a plan whose profile, if it has one, comes with the program.
+    ///
+    /// # Errors
+    /// As [`Plan::read_with`].
+    pub fn read(text: &str) -> Result<Plan, PlanError> {
+        Plan::read_with(text, &no_files)
+    }
+
+    /// Reads the text of a plan; its profile may be a file.
     ///
     /// # Errors
     /// One line that names the table, the field and what is allowed there.
-    pub fn read(text: &str) -> Result<Plan, PlanError> {
+    pub fn read_with(text: &str, profiles: Profiles<'_>) -> Result<Plan, PlanError> {
         if text.len() > MOST_TEXT {
             let most = MOST_TEXT / 1024;
             return Err(PlanError::at(
@@ -40,43 +60,33 @@ impl Plan {
                 format!("is longer than {most} KiB: no plan is that long"),
             ));
         }
-        let document = DeTable::parse(text).map_err(|error| not_toml(text, &error))?;
-        let plan = plan(&Table::root(text, &document))?;
+        let document = DeTable::parse(text).map_err(|error| not_toml(text, "plan", &error))?;
+        let plan = plan(&Table::root(text, "plan", &document), profiles)?;
         shape::check(&plan)?;
         Ok(plan)
     }
 }
 
-fn not_toml(text: &str, error: &toml::de::Error) -> PlanError {
-    let at = error.span().map_or(0, |span| span.start);
-    let before = text.as_bytes().get(..at).unwrap_or_default();
-    let line = 1 + before.iter().filter(|octet| **octet == b'\n').count();
-    let reason = error.message().split_whitespace().collect::<Vec<_>>().join(" ");
-    PlanError {
-        line: Some(line),
-        table: "plan".to_owned(),
-        field: String::new(),
-        reason: format!("is no TOML: {reason}"),
-    }
-}
-
-fn plan(root: &Table<'_>) -> Result<Plan, PlanError> {
+fn plan(root: &Table<'_>, profiles: Profiles<'_>) -> Result<Plan, PlanError> {
     root.only(&[
         "schema", "name", "purpose", "target", "stream", "factor", "design", "timing", "drain", "toggle",
         "gate", "validity", "evidence", "ladder",
     ])?;
-    let target = target(&root.needed_table("target")?)?;
+    let mut target = target(&root.needed_table("target")?, profiles)?;
+    let theirs = target.profile.as_mut().map(|profile| std::mem::take(&mut profile.toggle));
+    let factor = root.tables("factor")?.into_iter().map(factor).collect::<Result<Vec<Factor>, _>>()?;
+    let toggle = toggle::read(root, target.expected_fps)?;
     let ladder = root.table("ladder")?.map(|table| ladder(&table)).transpose()?;
     Ok(Plan {
         schema: root.need("schema", root.small("schema", 1, 1)?)?,
         name: root.need("name", root.text("name")?)?,
         purpose: root.text("purpose")?.unwrap_or_default(),
         stream: root.tables("stream")?.into_iter().map(stream).collect::<Result<_, _>>()?,
-        factor: root.tables("factor")?.into_iter().map(factor).collect::<Result<_, _>>()?,
         design: design(&root.needed_table("design")?, ladder.as_ref())?,
         timing: root.table("timing")?.map_or_else(|| Ok(usual_timing()), |table| timing(&table))?,
-        drain: root.table("drain")?.map(|table| drain(&table)).transpose()?,
-        toggle: toggle::read(root, target.expected_fps)?,
+        drain: root.table("drain")?.map(|table| drain(&table, target.profile.as_deref())).transpose()?,
+        toggle: toggle::with(toggle, &factor, theirs.unwrap_or_default()),
+        factor,
         gate: gate::read(root)?,
         validity: root.table("validity")?.map_or_else(|| Ok(usual_validity()), |table| validity(&table))?,
         evidence: root.table("evidence")?.map_or_else(|| Ok(usual_evidence()), |table| evidence(&table))?,
@@ -85,8 +95,8 @@ fn plan(root: &Table<'_>) -> Result<Plan, PlanError> {
     })
 }
 
-fn target(table: &Table<'_>) -> Result<Target, PlanError> {
-    table.only(&["base_url", "status", "auth", "expected_fps", "require"])?;
+fn target(table: &Table<'_>, profiles: Profiles<'_>) -> Result<Target, PlanError> {
+    table.only(&["base_url", "profile", "status", "auth", "expected_fps", "require"])?;
     let auth = table.text("auth")?;
     let named =
         |text: String| match text.strip_prefix("env:") {
@@ -94,11 +104,19 @@ fn target(table: &Table<'_>) -> Result<Target, PlanError> {
             None => Err(table
                 .refuse("auth", "is no \"env:NAME\": a plan names the variable, it never holds a secret")),
         };
+    let expected_fps = table.small("expected_fps", 1, 1000)?.unwrap_or(60);
+    let profile = profile::resolve(table, expected_fps, profiles)?.map(Box::new);
+    let status = match (&profile, table.text("status")?) {
+        (Some(_), Some(_)) => return Err(table.refuse("status", "is what the profile says: leave it out")),
+        (Some(profile), None) => profile.status.path.clone(),
+        (None, given) => given.unwrap_or_else(|| "/v1/status".to_owned()),
+    };
     Ok(Target {
         base_url: table.need("base_url", table.text("base_url")?)?,
-        status: table.text("status")?.unwrap_or_else(|| "/v1/status".to_owned()),
+        status,
+        profile,
         auth: auth.map(named).transpose()?,
-        expected_fps: table.small("expected_fps", 1, 1000)?.unwrap_or(60),
+        expected_fps,
         require: table.words("require")?,
     })
 }
@@ -183,16 +201,23 @@ fn usual_timing() -> Timing {
     }
 }
 
-fn drain(table: &Table<'_>) -> Result<DrainPlan, PlanError> {
+/// The profile says where the ring is and how long, unless the plan does; without a recorder there is nothing to say.
+fn drain(table: &Table<'_>, profile: Option<&Profile>) -> Result<DrainPlan, PlanError> {
     table.only(&["url", "paths", "offsets", "jitter", "tail", "timeout", "expect_bytes", "keep"])?;
+    let copy = profile.and_then(|profile| profile.ring.copy());
+    let usual = match profile.map(|profile| &profile.ring) {
+        Some(RingMap::None) => Some(String::new()),
+        _ => copy.map(|(path, _)| path.to_owned()),
+    };
+    let usual_bytes = copy.map_or(RING_BYTES, |(_, bytes)| bytes);
     Ok(DrainPlan {
-        url: table.need("url", table.text("url")?)?,
+        url: table.need("url", table.text("url")?.or(usual))?,
         paths: table.text_map("paths")?,
         offsets_ns: table.durations("offsets")?.unwrap_or_default(),
         jitter_ns: table.duration("jitter")?.unwrap_or(0),
         tail_ns: table.duration("tail")?.unwrap_or(100 * MS),
         timeout_ns: table.duration("timeout")?.unwrap_or(5 * SECOND),
-        expect_bytes: table.number("expect_bytes", 1, 1 << 32)?.unwrap_or(RING_BYTES),
+        expect_bytes: table.number("expect_bytes", 1, 1 << 32)?.unwrap_or(usual_bytes),
         keep: table.choice("keep", &[("hash", Keep::Hash), ("all", Keep::All)])?.unwrap_or(Keep::Hash),
     })
 }

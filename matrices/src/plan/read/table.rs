@@ -10,8 +10,22 @@ use toml::de::{DeTable, DeValue};
 /// Longest text of a value that an error repeats, characters.
 const SHOWN: usize = 40;
 
+/// The error of a text that is no TOML.
+pub(in crate::plan) fn not_toml(text: &str, table: &str, error: &toml::de::Error) -> PlanError {
+    let at = error.span().map_or(0, |span| span.start);
+    let before = text.as_bytes().get(..at).unwrap_or_default();
+    let line = 1 + before.iter().filter(|octet| **octet == b'\n').count();
+    let reason = error.message().split_whitespace().collect::<Vec<_>>().join(" ");
+    PlanError {
+        line: Some(line),
+        table: table.to_owned(),
+        field: String::new(),
+        reason: format!("is no TOML: {reason}"),
+    }
+}
+
 /// One table.
-pub(super) struct Table<'a> {
+pub(in crate::plan) struct Table<'a> {
     document: &'a str,
     name: String,
     at: usize,
@@ -21,19 +35,19 @@ pub(super) struct Table<'a> {
 type Entry<'a> = &'a Spanned<DeValue<'a>>;
 
 impl<'a> Table<'a> {
-    /// The root of a document.
-    pub(super) fn root(document: &'a str, root: &'a Spanned<DeTable<'a>>) -> Self {
-        Table { document, name: "plan".to_owned(), at: 0, entries: root.get_ref() }
+    /// The root of a document of this name.
+    pub(in crate::plan) fn root(document: &'a str, name: &str, root: &'a Spanned<DeTable<'a>>) -> Self {
+        Table { document, name: name.to_owned(), at: 0, entries: root.get_ref() }
     }
 
     /// Adds what tells this table from its like, such as the name of a gate.
-    pub(super) fn named(mut self, name: &str) -> Self {
+    pub(in crate::plan) fn named(mut self, name: &str) -> Self {
         self.name = format!("{} {}", self.name, name.chars().take(SHOWN).collect::<String>());
         self
     }
 
     /// Refuses every key but these.
-    pub(super) fn only(&self, known: &[&str]) -> Result<(), PlanError> {
+    pub(in crate::plan) fn only(&self, known: &[&str]) -> Result<(), PlanError> {
         match self.entries.iter().find(|(key, _)| !known.contains(&key.get_ref().as_ref())) {
             None => Ok(()),
             Some((key, _)) => {
@@ -44,7 +58,7 @@ impl<'a> Table<'a> {
     }
 
     /// An error at a field, or at the table when the field is not there.
-    pub(super) fn refuse(&self, key: &str, reason: impl Into<String>) -> PlanError {
+    pub(in crate::plan) fn refuse(&self, key: &str, reason: impl Into<String>) -> PlanError {
         let span = self.get(key).map_or(self.at..self.at, Spanned::span);
         self.error(&span, key, reason.into())
     }
@@ -61,17 +75,17 @@ impl<'a> Table<'a> {
     }
 
     /// True when the field is there.
-    pub(super) fn has(&self, key: &str) -> bool {
+    pub(in crate::plan) fn has(&self, key: &str) -> bool {
         self.get(key).is_some()
     }
 
     /// Keys in sorted order.
-    pub(super) fn keys(&self) -> impl Iterator<Item = &'a str> {
+    pub(in crate::plan) fn keys(&self) -> impl Iterator<Item = &'a str> {
         self.entries.keys().map(|key| key.get_ref().as_ref())
     }
 
     /// What must be there.
-    pub(super) fn need<T>(&self, key: &str, value: Option<T>) -> Result<T, PlanError> {
+    pub(in crate::plan) fn need<T>(&self, key: &str, value: Option<T>) -> Result<T, PlanError> {
         value.ok_or_else(|| self.refuse(key, "is missing"))
     }
 
@@ -86,7 +100,7 @@ impl<'a> Table<'a> {
     }
 
     /// A text.
-    pub(super) fn text(&self, key: &str) -> Result<Option<String>, PlanError> {
+    pub(in crate::plan) fn text(&self, key: &str) -> Result<Option<String>, PlanError> {
         match self.get(key) {
             None => Ok(None),
             Some(entry) => match entry.get_ref().as_str() {
@@ -97,7 +111,7 @@ impl<'a> Table<'a> {
     }
 
     /// A whole number from `least` to `most`.
-    pub(super) fn number(&self, key: &str, least: u64, most: u64) -> Result<Option<u64>, PlanError> {
+    pub(in crate::plan) fn number(&self, key: &str, least: u64, most: u64) -> Result<Option<u64>, PlanError> {
         let Some(entry) = self.get(key) else { return Ok(None) };
         let number = entry.get_ref().as_integer();
         let number = number.and_then(|number| u64::from_str_radix(number.as_str(), number.radix()).ok());
@@ -108,13 +122,13 @@ impl<'a> Table<'a> {
     }
 
     /// A whole number of at most 32 bits.
-    pub(super) fn small(&self, key: &str, least: u32, most: u32) -> Result<Option<u32>, PlanError> {
+    pub(in crate::plan) fn small(&self, key: &str, least: u32, most: u32) -> Result<Option<u32>, PlanError> {
         let number = self.number(key, least.into(), most.into())?;
         Ok(number.map(|number| u32::try_from(number).unwrap_or(most)))
     }
 
     /// A truth value.
-    pub(super) fn truth(&self, key: &str) -> Result<Option<bool>, PlanError> {
+    pub(in crate::plan) fn truth(&self, key: &str) -> Result<Option<bool>, PlanError> {
         match self.get(key) {
             None => Ok(None),
             Some(entry) => match entry.get_ref().as_bool() {
@@ -125,17 +139,17 @@ impl<'a> Table<'a> {
     }
 
     /// A duration, ns.
-    pub(super) fn duration(&self, key: &str) -> Result<Option<u64>, PlanError> {
+    pub(in crate::plan) fn duration(&self, key: &str) -> Result<Option<u64>, PlanError> {
         self.quantity(key, "a duration such as \"15s\" or \"0.50ms\"", duration_ns)
     }
 
     /// A ratio, parts per million.
-    pub(super) fn ratio(&self, key: &str) -> Result<Option<u64>, PlanError> {
+    pub(in crate::plan) fn ratio(&self, key: &str) -> Result<Option<u64>, PlanError> {
         self.quantity(key, "a ratio such as \"0.1%\" or \"0.05\"", ratio_ppm)
     }
 
     /// A size, octets.
-    pub(super) fn size(&self, key: &str) -> Result<Option<u64>, PlanError> {
+    pub(in crate::plan) fn size(&self, key: &str) -> Result<Option<u64>, PlanError> {
         self.quantity(key, "a size such as \"2GiB\"", size_bytes)
     }
 
@@ -151,7 +165,11 @@ impl<'a> Table<'a> {
     }
 
     /// One of a few words.
-    pub(super) fn choice<T: Copy>(&self, key: &str, words: &[(&str, T)]) -> Result<Option<T>, PlanError> {
+    pub(in crate::plan) fn choice<T: Copy>(
+        &self,
+        key: &str,
+        words: &[(&str, T)],
+    ) -> Result<Option<T>, PlanError> {
         let Some(entry) = self.get(key) else { return Ok(None) };
         let found = entry.get_ref().as_str().and_then(|text| words.iter().find(|(word, _)| *word == text));
         let all = || words.iter().map(|(word, _)| format!("{word:?}")).collect::<Vec<_>>().join(" or ");
@@ -159,12 +177,12 @@ impl<'a> Table<'a> {
     }
 
     /// A list of texts.
-    pub(super) fn texts(&self, key: &str) -> Result<Option<Vec<String>>, PlanError> {
+    pub(in crate::plan) fn texts(&self, key: &str) -> Result<Option<Vec<String>>, PlanError> {
         self.list(key, "a list of texts", |value| value.as_str().map(str::to_owned))
     }
 
     /// A list of whole numbers.
-    pub(super) fn numbers(&self, key: &str) -> Result<Option<Vec<u32>>, PlanError> {
+    pub(in crate::plan) fn numbers(&self, key: &str) -> Result<Option<Vec<u32>>, PlanError> {
         self.list(key, "a list of whole numbers", |value| {
             let number = value.as_integer()?;
             u32::from_str_radix(number.as_str(), number.radix()).ok()
@@ -172,7 +190,7 @@ impl<'a> Table<'a> {
     }
 
     /// A list of durations, ns.
-    pub(super) fn durations(&self, key: &str) -> Result<Option<Vec<u64>>, PlanError> {
+    pub(in crate::plan) fn durations(&self, key: &str) -> Result<Option<Vec<u64>>, PlanError> {
         self.list(key, "a list of durations such as [\"1s\", \"4s\"]", |value| {
             value.as_str().and_then(|text| duration_ns(text).ok())
         })
@@ -196,7 +214,7 @@ impl<'a> Table<'a> {
     }
 
     /// A table within this one.
-    pub(super) fn table(&self, key: &str) -> Result<Option<Table<'a>>, PlanError> {
+    pub(in crate::plan) fn table(&self, key: &str) -> Result<Option<Table<'a>>, PlanError> {
         match self.get(key) {
             None => Ok(None),
             Some(entry) => match entry.get_ref().as_table() {
@@ -207,13 +225,13 @@ impl<'a> Table<'a> {
     }
 
     /// A table that must be there.
-    pub(super) fn needed_table(&self, key: &str) -> Result<Table<'a>, PlanError> {
+    pub(in crate::plan) fn needed_table(&self, key: &str) -> Result<Table<'a>, PlanError> {
         let table = self.table(key)?;
         self.need(key, table)
     }
 
     /// Tables of the same name, `[[key]]`.
-    pub(super) fn tables(&self, key: &str) -> Result<Vec<Table<'a>>, PlanError> {
+    pub(in crate::plan) fn tables(&self, key: &str) -> Result<Vec<Table<'a>>, PlanError> {
         let Some(entry) = self.get(key) else { return Ok(Vec::new()) };
         let wrong = || self.wrong(key, entry, &format!("tables: [[{key}]]"));
         let list = entry.get_ref().as_array().ok_or_else(wrong)?;
@@ -230,7 +248,7 @@ impl<'a> Table<'a> {
     }
 
     /// A truth value, an integer or a text.
-    pub(super) fn word(&self, key: &str) -> Result<Word, PlanError> {
+    pub(in crate::plan) fn word(&self, key: &str) -> Result<Word, PlanError> {
         let Some(entry) = self.get(key) else { return Err(self.refuse(key, "is missing")) };
         let word = match entry.get_ref() {
             DeValue::Boolean(truth) => Some(Word::Truth(*truth)),
@@ -244,13 +262,13 @@ impl<'a> Table<'a> {
     }
 
     /// Every field as a word; nothing without the table.
-    pub(super) fn words(&self, key: &str) -> Result<BTreeMap<String, Word>, PlanError> {
+    pub(in crate::plan) fn words(&self, key: &str) -> Result<BTreeMap<String, Word>, PlanError> {
         let Some(table) = self.table(key)? else { return Ok(BTreeMap::new()) };
         table.keys().map(|key| Ok((key.to_owned(), table.word(key)?))).collect()
     }
 
     /// Every field as a text; nothing without the table.
-    pub(super) fn text_map(&self, key: &str) -> Result<BTreeMap<String, String>, PlanError> {
+    pub(in crate::plan) fn text_map(&self, key: &str) -> Result<BTreeMap<String, String>, PlanError> {
         let Some(table) = self.table(key)? else { return Ok(BTreeMap::new()) };
         table.keys().map(|key| Ok((key.to_owned(), table.need(key, table.text(key)?)?))).collect()
     }

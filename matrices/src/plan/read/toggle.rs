@@ -1,6 +1,6 @@
 //! `[[toggle]]`: how a factor is set, read back, seen to work and restored.
 
-use super::super::{Action, Check, Effect, Motion, PlanError, Toggle};
+use super::super::{Action, Check, Effect, Factor, Motion, PlanError, Toggle};
 use super::{SECOND, Table};
 use std::collections::BTreeMap;
 
@@ -10,7 +10,17 @@ const ACTION: [&str; 6] = ["http", "path", "body", "argv", "shell", "words"];
 const SETS: [(&str, &str); 5] =
     [("POST", "POST"), ("PUT", "PUT"), ("PATCH", "PATCH"), ("DELETE", "DELETE"), ("GET", "GET")];
 
-pub(super) fn read(root: &Table<'_>, fps: u32) -> Result<Vec<Toggle>, PlanError> {
+/// The plan's own switches, and those of the profile for factors that have none.
+pub(super) fn with(own: Vec<Toggle>, factors: &[Factor], theirs: Vec<Toggle>) -> Vec<Toggle> {
+    let lacking = |name: &str| {
+        let set = own.iter().any(|toggle| toggle.factor == name);
+        !set && factors.iter().any(|factor| factor.name == name)
+    };
+    let added: Vec<Toggle> = theirs.into_iter().filter(|toggle| lacking(&toggle.factor)).collect();
+    own.into_iter().chain(added).collect()
+}
+
+pub(in crate::plan) fn read(root: &Table<'_>, fps: u32) -> Result<Vec<Toggle>, PlanError> {
     root.tables("toggle")?.into_iter().map(|table| toggle(table, fps)).collect()
 }
 

@@ -5,7 +5,8 @@
 mod gates;
 mod toggles;
 
-use super::{Factor, Plan, PlanError, PlanStream, Role};
+use super::profile::{self, RingMap};
+use super::{Factor, Plan, PlanError, PlanStream, Role, Toggle};
 use crate::order;
 use std::net::{IpAddr, SocketAddr};
 
@@ -22,7 +23,7 @@ pub const MOST_DRAINS: usize = 64;
 /// Longest of all durations: a day, ns.
 pub const LONGEST_NS: u64 = 86_400 * 1_000_000_000;
 /// Most streams, factors, toggles, gates and requirements.
-const MOST_ENTRIES: usize = 64;
+pub(super) const MOST_ENTRIES: usize = 64;
 /// Most levels of a factor.
 const MOST_LEVELS: usize = 64;
 /// Longest free text, octets.
@@ -30,7 +31,7 @@ const LONGEST_TEXT: usize = 4096;
 /// Longest path, body, argument or value, octets.
 const LONGEST_WORD: usize = 1024;
 
-type Checked = Result<(), PlanError>;
+pub(super) type Checked = Result<(), PlanError>;
 
 /// Refuses a plan that breaks a limit.
 ///
@@ -76,19 +77,19 @@ pub fn count_universes(text: &str) -> Result<u32, String> {
 }
 
 /// A number from `least` to `most`.
-fn within(table: &str, field: &str, number: u64, least: u64, most: u64) -> Checked {
+pub(super) fn within(table: &str, field: &str, number: u64, least: u64, most: u64) -> Checked {
     match (least..=most).contains(&number) {
         true => Ok(()),
         false => refuse(table, field, format!("is {number}: {least} to {most}")),
     }
 }
 
-fn refuse(table: impl Into<String>, field: &str, reason: impl Into<String>) -> Checked {
+pub(super) fn refuse(table: impl Into<String>, field: &str, reason: impl Into<String>) -> Checked {
     Err(PlanError::at(table, field, reason))
 }
 
 /// Letters, digits and a few marks, so that a name can be part of a file name.
-fn name(table: &str, field: &str, text: &str, marks: &str) -> Checked {
+pub(super) fn name(table: &str, field: &str, text: &str, marks: &str) -> Checked {
     let fit = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || marks.contains(c);
     if (1..=40).contains(&text.len()) && text.chars().all(fit) {
         return Ok(());
@@ -97,19 +98,24 @@ fn name(table: &str, field: &str, text: &str, marks: &str) -> Checked {
     refuse(table, field, format!("{shown:?} is no name: use 1 to 40 of a-z, 0-9 and {marks}"))
 }
 
+/// What a toggle has to keep to, wherever it stands.
+pub(super) fn toggle(toggle: &Toggle) -> Checked {
+    toggles::check(toggle)
+}
+
 /// Levels are parts of file names too, but may have capitals.
 fn level(table: &str, text: &str) -> Checked {
     name(table, "levels", &text.to_ascii_lowercase(), "-_.")
 }
 
-fn word(table: &str, field: &str, text: &str) -> Checked {
+pub(super) fn word(table: &str, field: &str, text: &str) -> Checked {
     match text.len() <= LONGEST_WORD {
         true => Ok(()),
         false => refuse(table, field, format!("is longer than {LONGEST_WORD} octets")),
     }
 }
 
-fn path(table: &str, field: &str, text: &str) -> Checked {
+pub(super) fn path(table: &str, field: &str, text: &str) -> Checked {
     word(table, field, text)?;
     match text.starts_with('/') && !text.contains(|c: char| c.is_whitespace() || c.is_control() || c == '#') {
         true => Ok(()),
@@ -117,7 +123,7 @@ fn path(table: &str, field: &str, text: &str) -> Checked {
     }
 }
 
-fn unique<'a>(names: impl Iterator<Item = &'a str>, table: &str, field: &str) -> Checked {
+pub(super) fn unique<'a>(names: impl Iterator<Item = &'a str>, table: &str, field: &str) -> Checked {
     let mut names: Vec<&str> = names.collect();
     if names.len() > MOST_ENTRIES {
         return refuse(table, "", format!("stands {} times: {MOST_ENTRIES} at most", names.len()));
@@ -146,6 +152,7 @@ fn target(plan: &Plan) -> Checked {
         return refuse("target", "base_url", "is no \"http://HOST\" or \"http://HOST:PORT\"");
     }
     path("target", "status", &target.status)?;
+    target.profile.iter().try_for_each(|profile| profile::check(profile))?;
     if let Some(variable) = &target.auth {
         let fit = |c: char| c.is_ascii_alphanumeric() || c == '_';
         if variable.is_empty() || variable.len() > 100 || !variable.chars().all(fit) {
@@ -292,7 +299,13 @@ fn duration(table: &str, field: &str, ns: u64, least: u64) -> Checked {
 
 fn drain(plan: &Plan) -> Checked {
     let Some(drain) = &plan.drain else { return Ok(()) };
-    path("drain", "url", &drain.url)?;
+    let recorder = plan.profile().is_none_or(|profile| profile.ring != RingMap::None);
+    if recorder || !drain.url.is_empty() {
+        path("drain", "url", &drain.url)?;
+    }
+    if !recorder && !drain.url.is_empty() {
+        return refuse("drain", "url", "names a ring, and the device has no recorder: leave it out");
+    }
     if drain.paths.len() > MOST_LEVELS {
         return refuse("drain", "paths", format!("has more than {MOST_LEVELS} levels"));
     }

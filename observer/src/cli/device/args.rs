@@ -73,6 +73,9 @@ pub(in crate::cli) struct DeviceArgs {
     /// Let a raw download of the ring take so long at least: the field's device takes 150 to 270 ms
     #[arg(long, value_name = "TIME", value_parser = crate::cli::quantity::time, requires = "http")]
     pub(super) raw_time: Option<Duration>,
+    /// Let the web service speak another controller's words: field (a ring of layout 1), wled (no recorder, no token)
+    #[arg(long, value_name = "DIALECT", value_parser = ["wireproof", "field", "wled"], requires = "http")]
+    pub(super) http_dialect: Option<String>,
     /// Run the web service at the ordinary priority: at the lowest it waits for as long as others keep the processors busy
     #[arg(long, requires = "http")]
     pub(super) http_normal_priority: bool,

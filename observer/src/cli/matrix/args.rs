@@ -50,14 +50,18 @@ pub(super) enum MatrixVerb {
 Examples:
   wireproof matrix init --template drain -o plan.toml
   wireproof matrix init --template preview --seed 7 --url http://pi-lab.local:8080
+  wireproof matrix init --profile wled --url http://192.168.0.40 -o wled.toml
 
 profiler, drain, preview: one switch against the other, 20 arms, about 7 minutes. sham: drain with a third level that
 downloads from this host instead of the device. calibrate: two levels that do the same, for `calibrate`. ladder: outputs step by step. field-12-arms and field-20-arms: the
-field's own matrices. Streams, sources and paths are those of the simulated device: change them to yours.")]
+field's own matrices. field, wled: for other controllers, read by a profile. Streams, sources and paths are those of the simulated device: change them to yours.")]
 pub(super) struct InitArgs {
     /// The plan to begin with
-    #[arg(long, value_name = "NAME", value_parser = template())]
-    pub(super) template: &'static Template,
+    #[arg(long, value_name = "NAME", value_parser = template(), required_unless_present = "profile")]
+    pub(super) template: Option<&'static Template>,
+    /// For another controller: field, wled, or the file of a profile of its own, beside the plan; see docs/device-profiles.md
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(super) profile: Option<String>,
     /// Its name: 1 to 40 of a-z, 0-9 and -
     #[arg(long, value_name = "NAME")]
     pub(super) name: Option<String>,

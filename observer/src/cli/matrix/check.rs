@@ -12,6 +12,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use wireproof_matrices::plan::Plan;
 use wireproof_matrices::plan::check::{Checked, Predicted, Severity, check, percent, predicted};
+use wireproof_matrices::plan::profile::{Given, given};
 use wireproof_matrices::units::duration_text;
 use wireproof_reports::text::clean;
 
@@ -36,7 +37,23 @@ struct Document<'a> {
     ring_margin_ns: i64,
     ring_longest_arm_s: u64,
     power: Vec<PowerDocument<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    profile: Option<ProfileDocument<'a>>,
     remarks: Vec<RemarkDocument<'a>>,
+}
+
+/// What the device's profile gives.
+#[derive(Serialize)]
+struct ProfileDocument<'a> {
+    name: &'a str,
+    gives: Vec<GivenDocument>,
+}
+
+#[derive(Serialize)]
+struct GivenDocument {
+    what: &'static str,
+    given: bool,
+    how: String,
 }
 
 #[derive(Serialize)]
@@ -128,6 +145,10 @@ fn json(loaded: &Loaded, checked: &Checked, out: &mut dyn Write) -> Result<(), F
         ring_margin_ns: retention.margin_ns,
         ring_longest_arm_s: retention.longest_arm_s,
         power: checked.power.iter().map(power).collect(),
+        profile: lock.plan.profile().map(|profile| ProfileDocument {
+            name: &profile.name,
+            gives: given(profile).into_iter().map(document).collect(),
+        }),
         remarks: checked
             .remarks
             .iter()
@@ -141,6 +162,10 @@ fn json(loaded: &Loaded, checked: &Checked, out: &mut dyn Write) -> Result<(), F
     };
     let text = serde_json::to_string(&document).map_err(|error| Failure::io_line(&error))?;
     Ok(writeln!(out, "{text}")?)
+}
+
+fn document(Given { what, given, how }: Given) -> GivenDocument {
+    GivenDocument { what, given, how }
 }
 
 fn power(predicted: &Predicted) -> PowerDocument<'_> {
@@ -168,13 +193,22 @@ fn table(loaded: &Loaded, checked: &Checked, out: &mut dyn Write) -> Result<(), 
     writeln!(out, "arms          {} = {parts}", totals.arms)?;
     writeln!(out, "time          {} and more: setting levels comes on top", long(totals.total_ns))?;
     writeln!(out, "evidence      about {} MB", totals.evidence_bytes.div_ceil(1_000_000))?;
+    if let Some(profile) = lock.plan.profile() {
+        writeln!(out, "profile       {}", profile.name)?;
+        for Given { what, given, how } in given(profile) {
+            let sign = if given { '+' } else { '-' };
+            writeln!(out, "            {sign} {what:<11} {}", clean(&how))?;
+        }
+    }
     let held = retention.retention_ns / 100_000_000 * 100_000_000;
-    writeln!(
-        out,
-        "ring          holds {}: an arm of {}s at most",
-        duration_text(held),
-        retention.longest_arm_s
-    )?;
+    if lock.plan.has_ring() || lock.plan.profile().is_none() {
+        writeln!(
+            out,
+            "ring          holds {}: an arm of {}s at most",
+            duration_text(held),
+            retention.longest_arm_s
+        )?;
+    }
     for one in &checked.power {
         let (gate, pass, assumed) = (clean(&one.gate), percent(one.pass_ppm), &one.assumed);
         let found =

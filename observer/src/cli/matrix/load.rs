@@ -1,10 +1,13 @@
-//! Plans and locks as files: read with a limit, told apart, and refused with the exit code of what is wrong.
+//! Plans and locks as files, and the profiles that plans name: read with a limit, told apart, and refused with the exit code
+//! of what is wrong.
 
 use crate::cli::failure::{Failure, INTEGRITY};
 use crate::infile;
+use std::cell::RefCell;
 use std::io::{self, Read};
 use std::path::Path;
-use wireproof_matrices::plan::{Lock, LockError, MOST_LOCK};
+use wireproof_matrices::plan::profile::{BUILTIN, OWN};
+use wireproof_matrices::plan::{Lock, LockError, MOST_LOCK, MOST_TEXT};
 
 /// A plan that was read, with its hashes.
 pub(super) struct Loaded {
@@ -12,6 +15,8 @@ pub(super) struct Loaded {
     pub(super) lock: Lock,
     /// True when it came from a lock.
     pub(super) frozen: bool,
+    /// The text of its profile, of a plan that names a file.
+    pub(super) profile: Option<String>,
 }
 
 /// Reads a plan or a lock.
@@ -24,10 +29,32 @@ pub(super) fn of(path: &Path, text: &str) -> Result<Loaded, Failure> {
     let name = path.display();
     if Lock::meant(text) {
         let refused = |error: LockError| Failure::Said { code: INTEGRITY, text: format!("{name}: {error}") };
-        return Ok(Loaded { lock: Lock::read(text).map_err(refused)?, frozen: true });
+        return Ok(Loaded { lock: Lock::read(text).map_err(refused)?, frozen: true, profile: None });
     }
     let refused = |error: LockError| Failure::usage(&name.to_string(), &error.to_string());
-    Ok(Loaded { lock: Lock::freeze(text).map_err(refused)?, frozen: false })
+    let read = RefCell::new(None);
+    let profiles = |file: &str| {
+        let text = profile(path, file)?;
+        *read.borrow_mut() = Some(text.clone());
+        Ok(text)
+    };
+    let lock = Lock::freeze_with(text, &profiles).map_err(refused)?;
+    Ok(Loaded { lock, frozen: false, profile: read.into_inner() })
+}
+
+/// The text of a profile beside a plan: a path that is not absolute begins in the plan's folder.
+pub(super) fn profile(plan: &Path, file: &str) -> Result<String, String> {
+    let folder = plan.parent().filter(|_| plan.as_os_str() != "-").unwrap_or(Path::new(""));
+    let path = folder.join(file);
+    let shown: String = path.display().to_string().chars().take(200).collect();
+    let mut octets = Vec::new();
+    let read = infile::open(&path).and_then(|file| file.take(MOST_TEXT as u64 + 1).read_to_end(&mut octets));
+    read.map_err(|error| {
+        let known: Vec<&str> = BUILTIN.iter().map(|builtin| builtin.name).chain([OWN]).collect();
+        let why = error.to_string().to_lowercase();
+        format!("is none of {} and {shown} cannot be read ({why})", known.join(", "))
+    })?;
+    String::from_utf8(octets).map_err(|_| format!("{shown} is no text"))
 }
 
 /// The text of a file, or of standard input for `-`.

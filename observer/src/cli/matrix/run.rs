@@ -96,7 +96,7 @@ pub(in crate::cli) struct RestoreArgs {
 
 pub(super) fn run(args: &RunArgs) -> Result<u8, Failure> {
     let text = load::text(&args.plan)?;
-    let lock = load::of(&args.plan, &text)?.lock;
+    let load::Loaded { lock, profile, .. } = load::of(&args.plan, &text)?;
     if let Some(expected) = &args.expect
         && *expected != lock.plan_sha256
     {
@@ -123,6 +123,7 @@ pub(super) fn run(args: &RunArgs) -> Result<u8, Failure> {
     let new = New {
         plan: &lock.plan,
         text: text.as_bytes(),
+        profile: profile.as_deref().map(str::as_bytes),
         pre_registered: args.expect.is_some(),
         soak: rule.as_ref(),
         tap: args.tap.as_deref(),

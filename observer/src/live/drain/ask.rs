@@ -6,7 +6,7 @@ use super::url::DrainUrl;
 use http_body_util::{BodyExt, Full};
 use hyper::Method;
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use wireproof_recorder::offset::Exchange;
 
 /// What is asked.
@@ -31,14 +31,23 @@ pub struct Answer {
     pub body: Vec<u8>,
     /// Octets beyond the limit were thrown away.
     pub cut: bool,
-    /// Clocks of bench and device, if the device tells its own.
+    /// Clocks of bench and device, if the device tells its own in the headers that our devices use.
     pub exchange: Option<Exchange>,
+    /// The bench's clock when it was asked, and when the head of the answer was there, ns.
+    pub span_ns: (i64, i64),
+    /// Headers.
+    pub headers: HeaderMap,
 }
 
 impl Answer {
     /// A status of 200 to 299.
     pub fn is_success(&self) -> bool {
         (200..300).contains(&self.status)
+    }
+
+    /// The whole number in a header.
+    pub fn number(&self, name: &str) -> Option<i64> {
+        number(&self.headers, name)
     }
 }
 
@@ -58,13 +67,17 @@ pub async fn ask(what: &Ask<'_>, clock: &dyn Fn() -> i64) -> Result<Answer, Fetc
     let asked_ns = clock();
     let response = sender.send_request(question).await.map_err(FetchError::Answer)?;
     let answered_ns = clock();
-    let number = |name: &str| response.headers().get(name)?.to_str().ok()?.parse::<i64>().ok();
-    let times = number("x-ring-received-ns").zip(number("x-ring-sent-ns"));
+    let headers = response.headers().clone();
+    let times = number(&headers, "x-ring-received-ns").zip(number(&headers, "x-ring-sent-ns"));
     let exchange =
         times.map(|(received_ns, sent_ns)| Exchange { asked_ns, received_ns, sent_ns, answered_ns });
     let status = response.status().as_u16();
     let (body, cut) = bounded(response.into_body(), what.limit).await?;
-    Ok(Answer { status, body, cut, exchange })
+    Ok(Answer { status, body, cut, exchange, span_ns: (asked_ns, answered_ns), headers })
+}
+
+fn number(headers: &HeaderMap, name: &str) -> Option<i64> {
+    headers.get(name)?.to_str().ok()?.trim().parse().ok()
 }
 
 /// The body up to a limit, and whether there was more; the rest is read and thrown away, at most as much again.

@@ -9,8 +9,8 @@ use http_body_util::{BodyExt, Empty};
 use hyper::body::{Body, Bytes, Incoming};
 use hyper::client::conn::http1;
 use hyper::header::{
-    ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_RANGE, ETAG, HOST, HeaderValue,
-    IF_RANGE, RANGE, USER_AGENT,
+    ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, CONTENT_RANGE, ETAG, HOST, HeaderValue, IF_RANGE, RANGE,
+    USER_AGENT,
 };
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
@@ -306,7 +306,7 @@ pub(crate) fn request<B>(url: &DrainUrl, body: B) -> Request<B> {
     if let Ok(host) = url.authority().parse() {
         headers.insert(HOST, host);
     }
-    headers.extend(url.authorization().map(|value| (AUTHORIZATION, value.clone())));
+    headers.extend(url.authorization().map(|(name, value)| (name.clone(), value.clone())));
     for (name, value) in [
         (USER_AGENT, concat!("wireproof/", env!("CARGO_PKG_VERSION"))),
         (ACCEPT_ENCODING, "identity"),

@@ -2,7 +2,7 @@
 //! sent as HTTP basic authentication and never shown.
 
 use hyper::Uri;
-use hyper::header::HeaderValue;
+use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
@@ -17,7 +17,7 @@ pub struct DrainUrl {
     host: String,
     port: u16,
     target: String,
-    authorization: Option<HeaderValue>,
+    authorization: Option<(HeaderName, HeaderValue)>,
 }
 
 /// Why a text is no URL that can be downloaded from; the text itself is not repeated, it may hold a password.
@@ -51,9 +51,17 @@ impl DrainUrl {
     /// # Errors
     /// [`BadUrl::Token`]: it cannot stand in a header.
     pub fn with_bearer(mut self, token: &str) -> Result<DrainUrl, BadUrl> {
-        let mut value = HeaderValue::from_str(&format!("Bearer {token}")).map_err(|_| BadUrl::Token)?;
-        value.set_sensitive(true);
-        self.authorization = Some(value);
+        self.authorization = Some((AUTHORIZATION, secret(&format!("Bearer {token}"))?));
+        Ok(self)
+    }
+
+    /// The same with a token alone in a header of this name, which is never shown either.
+    ///
+    /// # Errors
+    /// [`BadUrl::Token`]: it, or the name, cannot stand in a header.
+    pub fn with_header(mut self, name: &str, token: &str) -> Result<DrainUrl, BadUrl> {
+        let name = HeaderName::try_from(name).map_err(|_| BadUrl::Token)?;
+        self.authorization = Some((name, secret(token)?));
         Ok(self)
     }
 
@@ -72,8 +80,8 @@ impl DrainUrl {
         &self.target
     }
 
-    /// Value of the `Authorization` header, when the URL has a user name.
-    pub(super) fn authorization(&self) -> Option<&HeaderValue> {
+    /// The header that holds the secret, when there is one: `Authorization` unless another one was named.
+    pub(super) fn authorization(&self) -> Option<&(HeaderName, HeaderValue)> {
         self.authorization.as_ref()
     }
 
@@ -109,7 +117,7 @@ impl FromStr for DrainUrl {
         }
         let target = uri.path_and_query().map_or("/", |target| target.as_str());
         let target = if target.starts_with('/') { target.to_owned() } else { format!("/{target}") };
-        let authorization = user.map(basic).transpose()?;
+        let authorization = user.map(|user| Ok((AUTHORIZATION, basic(user)?))).transpose()?;
         Ok(DrainUrl { host: host.to_owned(), port, target, authorization })
     }
 }
@@ -127,6 +135,13 @@ impl fmt::Debug for DrainUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "DrainUrl({self})")
     }
+}
+
+/// A header's value that nobody prints.
+fn secret(text: &str) -> Result<HeaderValue, BadUrl> {
+    let mut value = HeaderValue::from_str(text).map_err(|_| BadUrl::Token)?;
+    value.set_sensitive(true);
+    Ok(value)
 }
 
 /// Basic authentication (RFC 7617) of the user part of a URL, whose `%xx` are octets.
@@ -214,7 +229,8 @@ mod tests {
     #[test]
     fn credentials_are_sent_and_never_shown() {
         let url = url("http://Aladdin:open%20sesame@h:81/x");
-        let header = url.authorization().unwrap();
+        let (name, header) = url.authorization().unwrap();
+        assert_eq!(name, "authorization");
         assert_eq!(header.to_str().unwrap(), "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
         for shown in [url.to_string(), format!("{url:?}"), url.authority(), format!("{header:?}")] {
             assert!(
@@ -234,9 +250,14 @@ mod tests {
     #[test]
     fn a_token_is_sent_and_never_shown() {
         let url = url("http://h/x").with_bearer("s3cret").unwrap();
-        assert_eq!(url.authorization().unwrap(), "Bearer s3cret");
+        assert_eq!(url.authorization().unwrap().1, "Bearer s3cret");
         assert!(!format!("{url} {url:?} {:?}", url.authorization()).contains("s3cret"));
-        assert_eq!(url.with_bearer("a\nb"), Err(BadUrl::Token));
+        assert_eq!(url.clone().with_bearer("a\nb"), Err(BadUrl::Token));
+        let own = url.with_header("x-api-key", "s3cret").unwrap();
+        let (name, value) = own.authorization().unwrap();
+        assert_eq!((name.as_str(), value.to_str().unwrap()), ("x-api-key", "s3cret"));
+        assert!(!format!("{own} {own:?} {:?}", own.authorization()).contains("s3cret"));
+        assert_eq!(own.with_header("a b", "x"), Err(BadUrl::Token));
     }
 
     #[test]

@@ -8,7 +8,7 @@
 use super::disk;
 use super::error::BundleError;
 use super::journal_file::JournalFile;
-use super::layout::{CANONICAL, JOURNAL, PLAN};
+use super::layout::{CANONICAL, JOURNAL, PLAN, PROFILE};
 use super::read::Bundle;
 use super::writer::write_manifest;
 use serde::{Deserialize, Serialize};
@@ -104,6 +104,8 @@ impl Copy<'_> {
         let octets = match path {
             CANONICAL => Some(self.plan.clone().into_bytes()),
             PLAN => Some(self.lock.clone().into_bytes()),
+            // The lock holds it, typed.
+            PROFILE => None,
             _ if name == RING => self.plain(path, |octets| parse(octets, Policy::Conservative).is_ok())?,
             _ if name == HLOG => self.plain(path, |octets| octets.starts_with(b"#[Histogram"))?,
             _ if name.ends_with(".json") => {

@@ -6,6 +6,8 @@ use wireproof_reports::text::rfc3339;
 
 /// The plan as it was given.
 pub const PLAN: &str = "plan.toml";
+/// The profile as it was given, of a plan that names a file.
+pub const PROFILE: &str = "profile.toml";
 /// The typed plan with every default, whose hash is the hash of the plan.
 pub const CANONICAL: &str = "plan.canonical.json";
 /// The order of the arms.

@@ -57,10 +57,9 @@ pub fn check_space(folder: &Path, min_free: u64, estimate: u64) -> Result<u64, B
 
 /// Octets that so many arms of a plan will take, generously; with a tap beside the sockets or without.
 pub fn estimate(plan: &Plan, arms: u64, has_tap: bool) -> u64 {
-    let ring = plan.drain.as_ref().map_or(0, |drain| {
-        let kept = if drain.keep == Keep::All { drain.offsets_ns.len() as u64 } else { 0 };
-        drain.expect_bytes.saturating_mul(1 + kept)
-    });
+    let kept = plan.drain.as_ref().filter(|drain| drain.keep == Keep::All);
+    let kept = kept.map_or(0, |drain| drain.expect_bytes.saturating_mul(drain.offsets_ns.len() as u64));
+    let ring = plan.ring_bytes().saturating_add(kept);
     let rate: u64 = plan
         .stream
         .iter()

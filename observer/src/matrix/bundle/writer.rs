@@ -3,7 +3,7 @@
 use super::disk;
 use super::error::{BundleError, Damage};
 use super::journal_file::JournalFile;
-use super::layout::{CANONICAL, JOURNAL, ORDER, PLAN, arm_folder, bundle_name};
+use super::layout::{CANONICAL, JOURNAL, ORDER, PLAN, PROFILE, arm_folder, bundle_name};
 use super::lock::BundleLock;
 use super::read::{Bundle, Seal};
 use super::space::check_space;
@@ -28,6 +28,8 @@ pub struct NewBundle<'a> {
     pub plan: &'a Plan,
     /// The plan as it was given.
     pub plan_toml: &'a [u8],
+    /// The profile as it was given, of a plan that names a file.
+    pub profile_toml: Option<&'a [u8]>,
     /// `order.json`.
     pub order: &'a [u8],
     /// True when the hash was given beforehand.
@@ -59,7 +61,7 @@ pub struct Writer {
 }
 
 /// Files outside the arms that are evidence and never written anew.
-const EVIDENCE: [&str; 4] = [PLAN, CANONICAL, ORDER, "env.json"];
+const EVIDENCE: [&str; 5] = [PLAN, PROFILE, CANONICAL, ORDER, "env.json"];
 
 impl Writer {
     /// Makes the folder of a run below `evidence`, with plan and order in it. Nothing counts before the record
@@ -77,7 +79,9 @@ impl Writer {
         make(&dir)?;
         disk::sync_folder(evidence)?;
         let mut waiting = BTreeMap::new();
-        for (path, octets) in [(PLAN, new.plan_toml), (CANONICAL, canonical.as_bytes()), (ORDER, new.order)] {
+        let given = [(PLAN, new.plan_toml), (CANONICAL, canonical.as_bytes()), (ORDER, new.order)];
+        let profile = new.profile_toml.map(|octets| (PROFILE, octets));
+        for (path, octets) in given.into_iter().chain(profile) {
             let stored = disk::write_whole(&dir, path, |out| out.write_all(octets))?;
             waiting.insert(path.to_owned(), stored);
         }

@@ -159,7 +159,8 @@ fn by_device(plan: &Plan, raw: &Raw<'_>) -> (Measured, Option<Offset>, Option<Ar
     if let Some(image) = raw.ring {
         let ring = ring::measure(plan, image, clock, &mut m);
         causes = ring.as_ref().and_then(|ring| ring::causes(plan, ring, raw.places, &m));
-        offset = offset.filter(|_| ring.is_some());
+        // A ring of layout 1 does not say what was sent: it is no witness of who lost a datagram.
+        offset = offset.filter(|_| ring.is_some_and(|ring| ring.version > 1));
     }
     (m, offset, causes)
 }

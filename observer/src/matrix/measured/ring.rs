@@ -2,6 +2,7 @@
 
 use super::Clock;
 use crate::matrix::causes::ArmCauses;
+use crate::matrix::ring_reader::RingReader;
 use std::collections::BTreeSet;
 use wireproof_matrices::arm::{FrameSpan, Measured, Span};
 use wireproof_matrices::plan::Plan;
@@ -10,14 +11,14 @@ use wireproof_recorder::analysis::span::Range;
 use wireproof_recorder::analysis::{causes_within, select, stages};
 use wireproof_recorder::layout::{STAMP_START, u64_at};
 use wireproof_recorder::places::Places;
-use wireproof_recorder::{Frame, Kind, Policy, Record, Ring, parse};
+use wireproof_recorder::{Frame, Kind, Record, Ring};
 
 /// Frames this much before and after the window are kept, ns: enough for every drain's edges.
 const AROUND_NS: i64 = 1_000_000_000;
 
 /// Fills in what the ring says and returns it; `None` when it cannot be believed.
 pub(super) fn measure(plan: &Plan, image: &[u8], clock: Option<Clock>, m: &mut Measured) -> Option<Ring> {
-    let ring = parse(image, Policy::Conservative).ok()?;
+    let ring = RingReader::of(plan).read(image).ok()?;
     m.ring = true;
     m.torn_frames = ring.partial.count + ring.partial.crc + ring.partial.unfinished;
     let (Some(window), Some(clock)) = (m.device_window, clock) else { return Some(ring) };
@@ -35,9 +36,9 @@ pub(super) fn measure(plan: &Plan, image: &[u8], clock: Option<Clock>, m: &mut M
     Some(ring)
 }
 
-/// Why the frames of the window were made: the same frames whose times are judged.
+/// Why the frames of the window were made: the same frames whose times are judged. A ring of layout 1 records no causes.
 pub(super) fn causes(plan: &Plan, ring: &Ring, places: Option<&str>, m: &Measured) -> Option<ArmCauses> {
-    let window = m.device_window?;
+    let window = m.device_window.filter(|_| ring.version > 1)?;
     let guard = plan.timing.guard_ns.saturating_add(m.clock_error_ns);
     let places = places.map(Places::read).unwrap_or_default();
     let report = causes_within(ring, &places, (unsigned(window.start_ns), unsigned(window.end_ns)), guard);
@@ -81,8 +82,8 @@ fn missing(ring: &Ring, window: Span) -> u64 {
 
 /// Whether a copy lacks the beginning of a window on the device's clock, because the ring wrapped, and its end, because the
 /// copy is older.
-pub fn lacks(image: &[u8], window: Span) -> (bool, bool) {
-    let Ok(ring) = parse(image, Policy::Conservative) else { return (false, false) };
+pub fn lacks(reader: &RingReader, image: &[u8], window: Span) -> (bool, bool) {
+    let Ok(ring) = reader.read(image) else { return (false, false) };
     (wrapped(&ring, window), stale(&ring, image, window))
 }
 

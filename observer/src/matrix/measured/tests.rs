@@ -83,6 +83,7 @@ pub(crate) fn plan() -> Plan {
         target: Target {
             base_url: "http://10.0.0.17".to_owned(),
             status: "/v1/status".to_owned(),
+            profile: None,
             auth: None,
             expected_fps: 60,
             require: Default::default(),
