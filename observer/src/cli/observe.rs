@@ -160,6 +160,7 @@ fn finish(args: &ObserveArgs, settings: &Settings, mut observed: Observed) -> Re
     summary.reconciled = reconciled;
     report::write(&args.report, settings, &mut summary)?;
     if !args.quiet {
+        report::cut_short(&args.report, settings, &summary);
         missed(&observed).iter().for_each(|line| say(line));
     }
     let failed = [
