@@ -29,6 +29,7 @@ mod replay;
 mod report;
 mod ring;
 mod rings;
+mod schema;
 mod selftest;
 mod send;
 mod serve;
@@ -92,6 +93,7 @@ fn dispatch(verb: Verb) -> Result<u8, Failure> {
         Verb::Compare(args) => compare::run(&args),
         Verb::Report(args) => render::run(&args),
         Verb::DeviceService(args) => device_service::run(*args),
+        Verb::Schema(args) => schema::run(&args),
         Verb::Selftest(args) => selftest::run(&args),
         Verb::Completions(args) => generate::completions(&args),
         Verb::Man(args) => generate::man(&args),
