@@ -40,6 +40,13 @@ pub(super) fn write(title: &str, told: bool, s: &Summary, out: &mut dyn Write) -
     } else {
         writeln!(out, "<header>\n<h1>{badge} {title}</h1>\n<p class=\"lead\">{reason}</p>")?;
     }
+    if let Some(damage) = &s.source.damaged {
+        let damage = sentence(damage).span("/source/damaged");
+        writeln!(
+            out,
+            "<p class=\"lead\">The capture is damaged, only what lies before the damage was judged: {damage}</p>"
+        )?;
+    }
     writeln!(out, "<p class=\"sub\">{}</p>\n</header>", about(s))?;
     writeln!(out, "<div class=\"tiles\">")?;
     tiles(s).iter().try_for_each(|tile| writeln!(out, "{tile}"))?;
