@@ -156,7 +156,8 @@ fn intervals_hold_the_pauses_that_a_viewer_saw_and_the_rate_the_frames_as_sent()
     let a = w.finish();
     agrees(&a);
     let (o, i) = (&a.outputs[0], a.outputs[0].frame_interval_ns);
-    assert_eq!((i.p50, i.max), (25_000_000, 75_000_000), "two frames are missing in the longest pause");
+    assert_eq!(i.max, 75_000_000, "two frames are missing in the longest pause");
+    assert!(i.p50.abs_diff(25_000_000) < 25_000, "{}: a histogram keeps three digits", i.p50);
     assert_eq!(i.count, 569, "one interval less than frames that came");
     assert_eq!(o.rate_mhz, 40_000, "a loss changes no rate");
     assert_eq!(o.frames.seen, 600);
