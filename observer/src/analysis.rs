@@ -30,9 +30,14 @@ pub fn analyze_taping<P: AsRef<Path>>(
 ) -> Result<(SourceReport, Account), CaptureError> {
     let mut verifier = Verifier::new(options);
     let mut whole: Option<SourceReport> = None;
-    for file in files {
+    for (at, file) in files.iter().enumerate() {
         let base = whole.as_ref().map_or(0, |report| report.packets);
         let report = capture::read_into(file.as_ref(), &mut Feed { verifier: &mut verifier, base, tape })?;
+        if let Some(damage) = &report.damaged {
+            let of =
+                if files.len() > 1 { format!("file {} of {}: ", at + 1, files.len()) } else { String::new() };
+            verifier.on_damage(base.saturating_add(report.packets), format!("{of}{damage}"));
+        }
         whole = Some(match whole {
             Some(before) => joined(before, report),
             None => report,

@@ -1,6 +1,6 @@
 //! Output files that are whole or absent: written beside their final place, then renamed.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -30,11 +30,35 @@ pub(crate) fn write<T, E: From<io::Error>>(
 /// Makes a file, or opens what is there under its name, without waiting for a reader of a named pipe.
 ///
 /// # Errors
-/// What the file system says; a named pipe that nobody reads is `NotConnected`.
+/// What the file system says; a named pipe that nobody reads is `NotConnected`, a file that another process writes is
+/// `WouldBlock`, and stays as it is.
 pub(crate) fn create(path: &Path) -> io::Result<File> {
     match fs::metadata(path) {
         Ok(about) if !about.is_file() && !about.is_dir() => existing(path),
-        _ => File::create(path),
+        _ => alone(path),
+    }
+}
+
+/// True for a file that another process is writing; one that is not there is nobody's.
+pub(crate) fn is_busy(path: &Path) -> bool {
+    let about = fs::metadata(path);
+    if !about.is_ok_and(|about| about.is_file()) {
+        return false;
+    }
+    let open = OpenOptions::new().write(true).open(path);
+    open.is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
+}
+
+/// Makes a file, or empties the one that is there, unless somebody else is writing it. The kernel forgets the lock with
+/// the file, however the process ends.
+fn alone(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => {
+            Err(io::Error::new(io::ErrorKind::WouldBlock, "another process is writing it, give another name"))
+        }
+        // A file system without locks keeps nobody from measuring.
+        Ok(()) | Err(TryLockError::Error(_)) => file.set_len(0).map(|()| file),
     }
 }
 
@@ -114,6 +138,22 @@ mod tests {
         write(&path, |out| out.write_all(b"new")).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "new");
         assert_eq!(names(dir.path()), ["out"]);
+    }
+
+    #[test]
+    fn a_file_that_is_being_written_is_refused_and_stays_as_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("out");
+        fs::write(&path, "old").unwrap();
+        assert!(!is_busy(&path) && !is_busy(&dir.path().join("none")));
+        let mut first = create(&path).unwrap();
+        first.write_all(b"first").unwrap();
+        assert!(is_busy(&path));
+        assert_eq!(create(&path).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "first");
+        drop(first);
+        drop(create(&path).unwrap());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "");
     }
 
     #[test]

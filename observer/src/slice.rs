@@ -167,7 +167,7 @@ pub fn id_of(
 fn run(input: &Path, options: &Options) -> Result<(Account, Vec<Blind>), SliceError> {
     let mut verifier = Verifier::new(options.clone());
     let (mut blinds, mut taped) = (Vec::new(), false);
-    capture::read_path(input, &mut |item| match item {
+    let report = capture::read_path(input, &mut |item| match item {
         Item::Datagram(arrival, datagram) => verifier.on_datagram(arrival, &datagram),
         Item::Packet(arrival) => verifier.on_packet(arrival),
         Item::Blind { from, to, dropped } => {
@@ -187,6 +187,10 @@ fn run(input: &Path, options: &Options) -> Result<(Account, Vec<Blind>), SliceEr
     })?;
     if taped {
         return Err(SliceError::Tape { input: input.display().to_string() });
+    }
+    // The ids of findings are those of `analyze`.
+    if let Some(damage) = report.damaged {
+        verifier.on_damage(report.packets, damage);
     }
     Ok((verifier.finish(), blinds))
 }

@@ -375,3 +375,113 @@ fn a_tape_is_refused_where_packets_are_needed_and_where_it_would_replace_a_file(
         assert!(err.contains(words), "{arguments:?} {err}");
     }
 }
+
+/// The first part of a planted capture, cut inside of a record.
+fn cut(folder: &std::path::Path, name: &str) -> std::path::PathBuf {
+    let whole = fs::read(planted(folder, "sacn-clean-17-sync")).unwrap();
+    let path = folder.join(name);
+    fs::write(&path, &whole[..whole.len() / 2 + 7]).unwrap();
+    path
+}
+
+#[test]
+fn a_cut_capture_is_a_warning_in_every_format_and_fails_with_strict() {
+    let dir = tempfile::tempdir().unwrap();
+    cut(dir.path(), "cut.pcap");
+    let run = |more: &[&str]| {
+        outcome(wireproof(dir.path()).env("COLUMNS", "300").args(["analyze", "cut.pcap"]).args(more))
+    };
+    let (code, out, err) = run(&["--format", "json"]);
+    assert!(code == 0 && err.contains("cut.pcap is damaged"), "{code} {err}");
+    let record: Value = serde_json::from_str(&out).unwrap();
+    let findings = record["findings"].as_array().unwrap();
+    let damaged: Vec<&Value> = findings.iter().filter(|f| f["code"] == "CAP-DAMAGED").collect();
+    assert_eq!(damaged.len(), 1, "{findings:?}");
+    let [found, source] = [damaged[0], &record["source"]];
+    assert_eq!((&found["text"], &found["severity"]), (&source["damaged"], &Value::from("warning")));
+    assert_eq!((&found["first_packet"], &found["first_ns"]), (&source["packets"], &record["last_ns"]));
+    let text = found["text"].as_str().unwrap();
+    for format in ["table", "markdown", "csv", "jsonl", "junit", "html"] {
+        let (code, out, _) = run(&["--format", format]);
+        assert_eq!(code, 0, "{format}");
+        assert!(format == "csv" || out.contains("CAP-DAMAGED") && out.contains(text), "{format}: {out}");
+    }
+    let head = run(&["--format", "html"]).1;
+    let head = head.split("</header>").next().unwrap();
+    assert!(head.contains("The capture is damaged") && head.contains(text), "{head}");
+    let (code, out, _) = run(&["--strict"]);
+    assert_eq!(code, 1, "{out}");
+    assert!(out.lines().last().unwrap().contains("VERDICT FAIL: 1 violation, first f"), "{out}");
+    let junit = run(&["--strict", "--format", "junit"]).1;
+    assert!(junit.contains("failures=\"1\"") && junit.contains("CAP-DAMAGED"), "{junit}");
+}
+
+#[test]
+fn each_damaged_file_of_a_run_has_a_finding_of_its_own() {
+    let dir = tempfile::tempdir().unwrap();
+    cut(dir.path(), "a.pcap");
+    planted(dir.path(), "ddp-drop-one");
+    cut(dir.path(), "c.pcap");
+    let files = ["a.pcap", "ddp-drop-one.pcap", "c.pcap"];
+    let (_, out, _) = outcome(wireproof(dir.path()).arg("analyze").args(files).args(["--format", "json"]));
+    let record: Value = serde_json::from_str(&out).unwrap();
+    let findings = record["findings"].as_array().unwrap().iter().filter(|f| f["code"] == "CAP-DAMAGED");
+    let texts: Vec<&str> = findings.map(|f| f["text"].as_str().unwrap()).collect();
+    assert_eq!(texts.len(), 2, "{texts:?}");
+    assert!(texts[0].starts_with("file 1 of 3: ") && texts[1].starts_with("file 3 of 3: "), "{texts:?}");
+    let (code, _, _) = outcome(wireproof(dir.path()).args(["analyze", "--anonymize"]).args(files));
+    assert_eq!(code, 1);
+}
+
+#[test]
+fn a_tape_that_another_process_writes_is_refused_and_stays_as_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    planted(dir.path(), LOST);
+    let path = dir.path().join("t.tape");
+    fs::write(&path, "written by another").unwrap();
+    let other = fs::OpenOptions::new().write(true).open(&path).unwrap();
+    other.try_lock().unwrap();
+    let run = || outcome(wireproof(dir.path()).args(["analyze", "sacn-drop-one.pcap", "--tape", "t.tape"]));
+    let (code, out, err) = run();
+    assert_eq!((code, out.as_str(), err.lines().count()), (6, "", 1), "{err}");
+    assert!(err.contains("another process is writing it"), "{err}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), "written by another");
+    for option in ["-w", "--tape"] {
+        let mut command = wireproof(dir.path());
+        let (code, out, err) = outcome(command.args([
+            "observe",
+            "-q",
+            "--udp",
+            "127.0.0.1:0",
+            "--duration",
+            "1s",
+            option,
+            "t.tape",
+        ]));
+        assert_eq!((code, out.as_str(), err.lines().count()), (6, "", 1), "{err}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "written by another");
+    }
+    drop(other);
+    assert_eq!(run().0, 1);
+}
+
+#[test]
+fn a_series_of_rotated_files_that_another_process_writes_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    for number in ["0001", "0007"] {
+        fs::write(dir.path().join(format!("w.{number}.pcapng")), "written by another").unwrap();
+    }
+    let other = fs::OpenOptions::new().write(true).open(dir.path().join("w.0007.pcapng")).unwrap();
+    other.try_lock().unwrap();
+    let run = || {
+        let rotating = ["-w", "w.pcapng", "--rotate", "1GiB"];
+        let mut command = wireproof(dir.path());
+        outcome(command.args(["observe", "-q", "--udp", "127.0.0.1:0", "--duration", "10ms"]).args(rotating))
+    };
+    let (code, _, err) = run();
+    assert_eq!((code, err.lines().count()), (6, 1), "{err}");
+    assert!(err.contains("w.0007.pcapng"), "{err}");
+    assert_eq!(fs::read_to_string(dir.path().join("w.0001.pcapng")).unwrap(), "written by another");
+    drop(other);
+    assert_eq!(run().0, 0);
+}

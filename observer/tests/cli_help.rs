@@ -7,7 +7,7 @@ mod cli_support;
 use cli_support::{outcome, wireproof};
 use std::fs;
 
-const VERBS: [&str; 21] = [
+const VERBS: [&str; 22] = [
     "demo",
     "analyze",
     "observe",
@@ -25,6 +25,7 @@ const VERBS: [&str; 21] = [
     "replay",
     "bench",
     "device",
+    "schema",
     "selftest",
     "config",
     "completions",
@@ -192,4 +193,19 @@ fn the_selftest_runs_every_case_with_several_seeds() {
     let cases = out.lines().count() - 1;
     assert!(out.lines().take(cases).all(|l| l.starts_with("PASS  ") && l.ends_with("  3 seeds")), "{out}");
     assert_eq!(out.lines().last().unwrap(), format!("{cases}/{cases}"));
+}
+
+#[test]
+fn every_shipped_schema_can_be_printed_and_a_wrong_name_lists_near_ones() {
+    let dir = tempfile::tempdir().unwrap();
+    let (code, out, err) = outcome(wireproof(dir.path()).arg("schema"));
+    assert_eq!((code, err.as_str(), out.lines().count()), (0, "", wireproof_reports::SCHEMAS.len()), "{out}");
+    for (name, text) in wireproof_reports::SCHEMAS {
+        let (code, out, err) = outcome(wireproof(dir.path()).args(["schema", name]));
+        assert_eq!((code, err.as_str(), out.trim_end()), (0, "", text.trim_end()), "{name}");
+    }
+    let (code, out, err) = outcome(wireproof(dir.path()).args(["schema", "sumary"]));
+    assert_eq!((code, out.as_str(), err.lines().count()), (2, "", 1), "{err}");
+    assert!(err.contains("did you mean summary, "), "{err}");
+    assert_eq!(outcome(wireproof(dir.path()).args(["schema", "wireproof.ring/1"])).0, 0);
 }

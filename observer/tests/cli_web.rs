@@ -40,6 +40,8 @@ fn a_token_file_for_everybody_and_a_token_for_nothing_are_refused() {
     assert_eq!(code, 2, "{said}");
     assert!(said.contains("chmod 600"), "{said}");
     fs::set_permissions(&token, fs::Permissions::from_mode(0o600)).unwrap();
+    let (code, said) = observe(&["--web", "127.0.0.1:0", "--web-token", text(&folder.path().join("none"))]);
+    assert_eq!((code, said.lines().count()), (6, 1), "{said}");
     let (code, said) = observe(&["--web-token", text(&token)]);
     assert_eq!(code, 2, "{said}");
     let (code, said) = observe(&["--web", "0.0.0.0:0", "--web-token", text(&token)]);

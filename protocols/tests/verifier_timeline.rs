@@ -26,7 +26,7 @@ fn agrees(a: &Account) {
             o.name
         );
         let longest = t.longest_ns.iter().max().copied().unwrap_or(0);
-        assert!(longest >= o.frame_interval_ns.max, "{}", o.name);
+        assert_eq!(longest, o.frame_interval_ns.max, "{}: one truth for the chart and the table", o.name);
         let bars = &o.frame_interval_bars;
         let held = bars.under + sum(&bars.counts) + bars.over;
         assert_eq!(held, o.frame_interval_ns.count, "{}", o.name);
@@ -142,4 +142,23 @@ fn drops_of_the_observer_and_the_capture_stand_where_they_were_counted() {
 fn a_run_that_saw_nothing_has_no_time_line() {
     let a = Wire::sacn().finish();
     assert_eq!((a.axis.bins, a.streams.len()), (0, 0));
+}
+
+#[test]
+fn intervals_hold_the_pauses_that_a_viewer_saw_and_the_rate_the_frames_as_sent() {
+    let mut w = Wire::new(4048);
+    for i in 0..600u32 {
+        if !matches!(i % 60, 20 | 40 | 41) {
+            w.send(&ddp((i % 15) as u8 + 1, &[i as u8, 1, 2]));
+        }
+        w.wait(25 * MS);
+    }
+    let a = w.finish();
+    agrees(&a);
+    let (o, i) = (&a.outputs[0], a.outputs[0].frame_interval_ns);
+    assert_eq!(i.max, 75_000_000, "two frames are missing in the longest pause");
+    assert!(i.p50.abs_diff(25_000_000) < 25_000, "{}: a histogram keeps three digits", i.p50);
+    assert_eq!(i.count, 569, "one interval less than frames that came");
+    assert_eq!(o.rate_mhz, 40_000, "a loss changes no rate");
+    assert_eq!(o.frames.seen, 600);
 }

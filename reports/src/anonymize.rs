@@ -3,6 +3,7 @@
 //! Group, broadcast and loopback addresses stay: they name universes and hosts of every network, not of one.
 
 use crate::summary::{Finding, Output, Stream, Summary};
+use crate::text::clean;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -76,24 +77,22 @@ impl Mask {
     pub fn is_told_by(&self, octets: &[u8]) -> bool {
         let holds = |text: &str| octets.windows(text.len()).any(|window| window == text.as_bytes());
         let addresses = self.addresses.keys().map(IpAddr::to_string);
-        let names = self.names.keys().filter(|name| name.len() > 1).cloned();
+        let names = self.names.keys().filter(|name| name.len() > 1).flat_map(|name| forms(name));
         addresses.chain(names).chain(self.senders.keys().cloned()).any(|text| holds(&text))
     }
 
-    /// Longest names first, so that a name inside another does not spoil it; also as the octets in hex.
+    /// Longest forms first, so that a name inside another does not spoil it; what was put in is not looked at again.
     fn replace_names(&self, text: &str) -> String {
-        let mut names: Vec<(&String, &String)> =
-            self.names.iter().filter(|(name, _)| name.len() > 1).collect();
-        names.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
-        let mut text = text.to_owned();
-        for (name, placeholder) in names {
-            text = text.replace(name.as_str(), placeholder);
-            let hex: String = name.bytes().take(16).map(|b| format!("{b:02x}")).collect();
-            if hex.len() >= 8 {
-                text = text.replace(&hex, placeholder);
-            }
+        let names = self.names.iter().filter(|(name, _)| name.len() > 1);
+        let mut known: Vec<(String, &str)> =
+            names.flat_map(|(name, put)| forms(name).map(move |form| (form, put.as_str()))).collect();
+        known.retain(|(form, _)| text.contains(form.as_str()));
+        known.sort_by(|a, b| (b.0.len(), &a.0).cmp(&(a.0.len(), &b.0)));
+        let mut parts = vec![(text.to_owned(), false)];
+        for (form, put) in known {
+            parts = parts.into_iter().flat_map(|part| split(part, &form, put)).collect();
         }
-        text
+        parts.into_iter().map(|(text, _)| text).collect()
     }
 
     fn word(&mut self, word: &str) -> String {
@@ -160,6 +159,32 @@ impl Mask {
     }
 }
 
+/// Every way in which a name stands in texts: as it is, with control characters made visible, as a quoted text escapes it,
+/// and the first octets in hex.
+fn forms(name: &str) -> impl Iterator<Item = String> {
+    let hex: String = name.bytes().take(16).map(|b| format!("{b:02x}")).collect();
+    let escaped = [name.escape_debug().to_string(), name.escape_default().to_string()];
+    let trimmed = name.trim().to_owned();
+    let spaced = name.split_whitespace().collect::<Vec<_>>().join(" ");
+    let plain = [name.to_owned(), clean(name).into_owned(), trimmed, spaced].into_iter().chain(escaped);
+    plain.filter(|form| form.len() > 1).chain(Some(hex).filter(|hex| hex.len() >= 8))
+}
+
+/// A part of a text around every occurrence of `form`, with what takes its place; a part that was put in stays.
+fn split((text, put_in): (String, bool), form: &str, put: &str) -> Vec<(String, bool)> {
+    if put_in || !text.contains(form) {
+        return vec![(text, put_in)];
+    }
+    let mut parts = Vec::new();
+    for (at, rest) in text.split(form).enumerate() {
+        if at > 0 {
+            parts.push((put.to_owned(), true));
+        }
+        parts.push((rest.to_owned(), false));
+    }
+    parts
+}
+
 fn stays(address: IpAddr) -> bool {
     let broadcast = matches!(address, IpAddr::V4(a) if a.is_broadcast());
     address.is_multicast() || address.is_loopback() || address.is_unspecified() || broadcast
@@ -180,6 +205,7 @@ mod tests {
     use super::*;
     use crate::summary::sample;
     use crate::{Format, Style, render};
+    use proptest::prelude::*;
 
     #[test]
     fn the_same_address_gets_the_same_placeholder() {
@@ -217,6 +243,58 @@ mod tests {
         let mut mask = Mask::new();
         mask.name("Desk Two");
         assert_eq!(mask.text("source Desk Two: 4465736b2054776f"), "source source-1: source-1");
+    }
+
+    #[test]
+    fn a_name_with_characters_that_are_made_visible_is_found_in_every_form() {
+        for name in ["FOH\nDesk", "FOH\x1b[0m", "FOH\u{202e}X", " FOH  Desk ", "F\"O'H\\", "S\u{fc}d\u{0}"] {
+            let mut mask = Mask::new();
+            mask.name(name);
+            for form in [name.to_owned(), clean(name).into_owned(), name.escape_debug().to_string()] {
+                let text = format!("{form} (10.0.0.9) and {form} both send");
+                assert_eq!(mask.text(&text), "source-1 (10.0.0.1) and source-1 both send", "{name:?}");
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_of_a_finding_tells_a_name(
+            names in proptest::collection::vec("\\PC{2,20}|[\\x00-\\x1f\u{202a}-\u{202e}a-c]{2,12}|[a-c]{2,4}", 1..4),
+            before in "[k-n ]{0,6}",
+        ) {
+            let mut summary = sample::summary();
+            let stream = summary.streams[0].clone();
+            summary.streams = names.iter().map(|name| Stream { name: Some(name.clone()), ..stream.clone() }).collect();
+            let finding = summary.findings[0].clone();
+            let say = |text: &str| format!("{before}: {text} (port 7)");
+            summary.findings = names
+                .iter()
+                .map(|name| Finding {
+                    text: say(name),
+                    expected: say(&clean(name)),
+                    got: say(&name.escape_debug().to_string()),
+                    ..finding.clone()
+                })
+                .collect();
+            let all = names.join("; ");
+            summary.reason = say(&clean(&all));
+            summary.limits = vec![say(&all)];
+            let whole = summary.clone();
+            Mask::new().apply(&mut summary);
+            let mut texts: Vec<&String> = summary.findings.iter().flat_map(|f| [&f.text, &f.expected, &f.got]).collect();
+            texts.extend([&summary.reason, &summary.limits[0]]);
+            for text in texts {
+                // What a placeholder or the sentence around it says is no name that was told.
+                let rest: String = text.split("source-").map(|part| part.trim_start_matches(|c: char| c.is_ascii_digit())).collect();
+                let told = say("").replace("source-", "") + "; ";
+                for name in &names {
+                    let forms = [name.clone(), clean(name).into_owned(), name.escape_debug().to_string()];
+                    let leak = forms.iter().find(|form| rest.contains(form.as_str()) && !told.contains(form.as_str()));
+                    prop_assert_eq!(leak, None, "{:?} in {:?} of {:?}", name, text, whole.reason);
+                }
+            }
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Columns of plain text, aligned by character count.
 
+use crate::text::wrap;
+
 /// Where the text of a column stands.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Align {
@@ -33,7 +35,8 @@ impl Columns {
         self.rows.iter().map(|row| self.line(row, &widths)).collect()
     }
 
-    /// The lines without as many of the `spare` columns, in their order, as it takes to stay within `limit`.
+    /// The lines without as many of the `spare` columns, in their order, as it takes to stay within `limit`; what is left
+    /// out is said behind them.
     pub(crate) fn lines_within(&self, limit: usize, spare: &[usize]) -> Vec<String> {
         let mut shown: Vec<usize> = (0..self.align.len()).collect();
         for column in spare {
@@ -43,9 +46,23 @@ impl Columns {
             }
             shown.retain(|other| other != column);
         }
+        let left: Vec<usize> = (0..self.align.len()).filter(|column| !shown.contains(column)).collect();
         let pick = |row: &Vec<String>| shown.iter().filter_map(|column| row.get(*column).cloned()).collect();
         let align = shown.iter().filter_map(|column| self.align.get(*column).copied()).collect();
-        Columns { align, rows: self.rows.iter().map(pick).collect() }.lines()
+        let mut lines = Columns { align, rows: self.rows.iter().map(pick).collect() }.lines();
+        lines.extend(self.told(&left, limit));
+        lines
+    }
+
+    /// Which columns are left out, and how wide all of them are.
+    fn told(&self, left: &[usize], limit: usize) -> Vec<String> {
+        if left.is_empty() {
+            return Vec::new();
+        }
+        let names = left.iter().filter_map(|column| self.rows.first()?.get(*column).map(String::as_str));
+        let whole: usize = (0..self.align.len()).map(|column| self.width(column) + 2).sum();
+        let names = names.collect::<Vec<_>>().join(", ");
+        wrap(&format!("left out for want of width: {names}; COLUMNS={} shows all", whole - 2), limit)
     }
 
     fn width(&self, column: usize) -> usize {
@@ -85,5 +102,8 @@ mod tests {
         assert_eq!(columns.lines_within(16, &[1, 0])[1], "1111  2222  3333");
         assert_eq!(columns.lines_within(15, &[1, 0])[1], "1111  3333");
         assert_eq!(columns.lines_within(5, &[1, 0])[1], "3333");
+        assert_eq!(columns.lines_within(16, &[1, 0]).len(), 2);
+        let told = columns.lines_within(15, &[1, 0])[2..].join(" ");
+        assert_eq!(told, "left out for want of width: B; COLUMNS=16 shows all");
     }
 }

@@ -15,6 +15,9 @@ pub const RING_SUMMARY_SCHEMA: &str = include_str!("../schemas/ring-summary.sche
 /// The JSON Schema of `ring frames` as JSON (`wireproof.ring-frames/1`, draft 2020-12).
 pub const RING_FRAMES_SCHEMA: &str = include_str!("../schemas/ring-frames.schema.json");
 
+/// The JSON Schema of [`RingPage`](crate::RingPage) as JSON (`wireproof.ring-page/1`, draft 2020-12).
+pub const RING_PAGE_SCHEMA: &str = include_str!("../schemas/ring-page.schema.json");
+
 /// The JSON Schema of `ring causes` as JSON (`wireproof.ring-causes/1`, draft 2020-12).
 pub const RING_CAUSES_SCHEMA: &str = include_str!("../schemas/ring-causes.schema.json");
 
@@ -67,3 +70,49 @@ pub const COMPARE_RUNS_SCHEMA: &str = include_str!("../schemas/compare-runs.sche
 
 /// The JSON Schema of [`SoakReport`](crate::soak::SoakReport) as JSON (`wireproof.soak/1`, draft 2020-12).
 pub const SOAK_SCHEMA: &str = include_str!("../schemas/soak.schema.json");
+
+/// Every shipped schema by its name: the part of the record's `schema` between `wireproof.` and `/1`.
+pub const SCHEMAS: [(&str, &str); 24] = [
+    ("baseline", BASELINE_SCHEMA),
+    ("bench", BENCH_SCHEMA),
+    ("bench-recorder", BENCH_RECORDER_SCHEMA),
+    ("calibration", CALIBRATION_SCHEMA),
+    ("compare", COMPARE_SCHEMA),
+    ("compare-runs", COMPARE_RUNS_SCHEMA),
+    ("conversion", CONVERSION_SCHEMA),
+    ("deed", DEED_SCHEMA),
+    ("device-status", DEVICE_STATUS_SCHEMA),
+    ("doctor", DOCTOR_SCHEMA),
+    ("fetch", FETCH_SCHEMA),
+    ("order", ORDER_SCHEMA),
+    ("plan-check", PLAN_CHECK_SCHEMA),
+    ("replay", REPLAY_SCHEMA),
+    ("ring", RING_SCHEMA),
+    ("ring-causes", RING_CAUSES_SCHEMA),
+    ("ring-frames", RING_FRAMES_SCHEMA),
+    ("ring-page", RING_PAGE_SCHEMA),
+    ("ring-summary", RING_SUMMARY_SCHEMA),
+    ("send", SEND_SCHEMA),
+    ("soak", SOAK_SCHEMA),
+    ("summary", SUMMARY_SCHEMA),
+    ("truth", TRUTH_SCHEMA),
+    ("verdict", VERDICT_SCHEMA),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shipped_schema_is_listed_under_the_name_of_its_record() {
+        for (name, text) in SCHEMAS {
+            let schema: serde_json::Value = serde_json::from_str(text).unwrap();
+            assert_eq!(schema["$id"], format!("wireproof.{name}/1"));
+        }
+        assert!(SCHEMAS.is_sorted());
+        let files = concat!(env!("CARGO_MANIFEST_DIR"), "/schemas");
+        #[expect(clippy::disallowed_methods, reason = "a test counts the shipped files")]
+        let shipped = std::fs::read_dir(files).unwrap().count();
+        assert_eq!(SCHEMAS.len(), shipped);
+    }
+}

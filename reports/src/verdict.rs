@@ -76,7 +76,12 @@ pub fn judge(account: &Account, observer: &Observer, cut_short: bool) -> (Verdic
         return (Verdict::Invalid, format!("the observer itself lost {}", count(observer.lost, "datagram")));
     }
     if cut_short {
-        return (Verdict::Partial, "the run ended before its time".to_owned());
+        let found = match proven.len() + tainted {
+            0 => "no violation was".to_owned(),
+            1 => "1 violation was".to_owned(),
+            n => format!("{n} violations were"),
+        };
+        return (Verdict::Partial, format!("the run ended before its time, {found} found so far"));
     }
     if let Some(worst) = worst(&proven) {
         return (Verdict::Fail, fail_reason(proven.len() as u64, worst));
@@ -221,7 +226,11 @@ mod tests {
     #[test]
     fn a_run_cut_short_is_partial_whatever_was_found() {
         let account = of(vec![finding(Severity::Violation, false)]);
-        assert_eq!(judge(&account, &Observer::default(), true).0, Verdict::Partial);
+        let (verdict, reason) = judge(&account, &Observer::default(), true);
+        assert_eq!(verdict, Verdict::Partial);
+        assert_eq!(reason, "the run ended before its time, 1 violation was found so far");
+        let reason = judge(&of(Vec::new()), &Observer::default(), true).1;
+        assert_eq!(reason, "the run ended before its time, no violation was found so far");
     }
 
     #[test]

@@ -68,6 +68,8 @@ pub(super) enum Verb {
     /// Hand out a recorder ring over HTTP, well or badly; started by the simulated device
     #[command(hide = true)]
     DeviceService(Box<super::device_service::DeviceServiceArgs>),
+    /// Print the JSON Schema of a record, or list them
+    Schema(super::schema::SchemaArgs),
     /// Run the planted-fault corpus through the verifier
     Selftest(SelftestArgs),
     /// Print, check and show settings: files, variables, defaults

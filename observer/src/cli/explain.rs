@@ -58,7 +58,7 @@ fn unknown(code: &str) -> Failure {
 }
 
 /// Edits (insert, delete, replace) from one text to the other; only the first 64 characters count.
-fn distance(a: &str, b: &str) -> usize {
+pub(super) fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().take(64).collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.chars().take(64).enumerate() {

@@ -33,6 +33,7 @@ mod replay;
 mod report;
 mod ring;
 mod rings;
+mod schema;
 mod selftest;
 mod send;
 mod serve;
@@ -115,6 +116,7 @@ fn dispatch(verb: Verb) -> Result<u8, Failure> {
         Verb::Compare(args) => compare::run(&args),
         Verb::Report(args) => render::run(&args),
         Verb::DeviceService(args) => device_service::run(*args),
+        Verb::Schema(args) => schema::run(&args),
         Verb::Selftest(args) => selftest::run(&args),
         Verb::Config(args) => config::run(&args),
         Verb::Completions(args) => generate::completions(&args),

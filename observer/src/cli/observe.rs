@@ -178,6 +178,7 @@ fn finish(
     alerts::finish(alerter, &mut summary, args.quiet);
     report::write(&args.report, settings, &mut summary)?;
     if !args.quiet {
+        report::cut_short(&args.report, settings, &summary);
         missed(&observed).iter().for_each(|line| say(line));
     }
     let failed = [

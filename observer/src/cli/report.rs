@@ -4,7 +4,7 @@ use super::args::ReportArgs;
 use super::config::Settings;
 use super::failure::Failure;
 use super::{config, output, say};
-use wireproof_reports::{Format, Mask, Style, Summary, render};
+use wireproof_reports::{Format, Mask, Style, Summary, Verdict, render};
 
 /// Writes the summary where it was asked for; one that goes to a file is said in one line, too.
 pub(super) fn write(args: &ReportArgs, settings: &Settings, summary: &mut Summary) -> Result<(), Failure> {
@@ -20,6 +20,15 @@ pub(super) fn write(args: &ReportArgs, settings: &Settings, summary: &mut Summar
         say(&format!("{}: {}", summary.verdict().word(), summary.reason));
     }
     Ok(())
+}
+
+/// Says that a run was cut short where nobody may read its verdict: on standard output that is for programs.
+pub(super) fn cut_short(args: &ReportArgs, settings: &Settings, summary: &Summary) {
+    let for_programs = matches!(settings.format, Format::Json | Format::Jsonl | Format::Csv | Format::Junit);
+    let told = output::file(args.output.as_deref()).is_some();
+    if summary.verdict() == Verdict::Partial && for_programs && !told {
+        say(&format!("{}: {}", summary.verdict().word(), summary.reason));
+    }
 }
 
 /// The verdict's exit code, unless only the data was wanted.

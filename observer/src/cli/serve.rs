@@ -7,6 +7,7 @@ use crate::live::glances::{Glances, pair};
 use crate::live::source::SourceInfo;
 use crate::web::{Limits, Listening, Options, Token, Web};
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
 
 /// An address and port, or a port of this host alone.
 pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
@@ -33,7 +34,12 @@ pub(super) fn open(asked: &ServeArgs, anonymize: bool) -> Result<Option<Listenin
     if asked.web.is_none() && asked.prom.is_none() && asked.prom_textfile.is_none() {
         return Ok(None);
     }
-    let read = |path| Token::read(path).map_err(|why| Failure::usage("--web-token", &why));
+    let read = |path: &Path| {
+        Token::read(path).map_err(|why| match std::fs::File::open(path) {
+            Err(_) => Failure::io("--web-token", &why),
+            Ok(_) => Failure::usage("--web-token", &why),
+        })
+    };
     let options = Options {
         web: asked.web,
         prom: asked.prom,

@@ -9,6 +9,7 @@ use super::receive::{Links, Manner, Received, Told, now, receive};
 use super::record::{RecordPlan, Recorded, Writing};
 use super::source::{Source, SourceInfo};
 use super::tape::{TapeFeed, TapeWriting, Taped};
+use crate::outfile;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -161,6 +162,12 @@ pub fn conduct(
     watch: &mut dyn FnMut(Event<'_>),
 ) -> Result<Observed, RunError> {
     let mut verifier = Verifier::new(options.clone());
+    // Before the other file is emptied.
+    if let Some(tape) = run.tape.as_deref().filter(|tape| outfile::is_busy(tape)) {
+        let source =
+            io::Error::new(io::ErrorKind::WouldBlock, "another process is writing it, give another name");
+        return Err(RunError::Record { path: tape.display().to_string(), source });
+    }
     let (writing, feed) = match run.record.clone() {
         None => (None, None),
         Some(plan) => {

@@ -202,6 +202,13 @@ impl Verifier {
         self.shared.findings.add(rule, rule.severity, place, 0, || text);
     }
 
+    /// The capture is damaged behind its record `packet`: what came after is not known. One finding for each damage.
+    pub fn on_damage(&mut self, packet: u64, text: String) {
+        let place = Place { stream: None, packet, stamp: self.clock.stamps().1.unwrap_or(0) };
+        let rule = rules::CAP_DAMAGED;
+        self.shared.findings.single(rule, rule.severity, place, text);
+    }
+
     /// Finds the owners of all losses and reports what the observer itself lost.
     pub(crate) fn attribute(&mut self) {
         if self.evidence.is_empty() && !self.options.no_drop_counter && self.tap.is_none() {

@@ -3,7 +3,7 @@
 use super::account::{CauseAccount, FrameAccount, Spread, SyncAccount};
 use super::cadence::Cadence;
 use super::flow::Flow;
-use super::spread::{Bars, Gauge};
+use super::spread::{Bars, Gauge, rate_mhz};
 use super::timeline::FrameLine;
 use crate::time::{MS, SECOND};
 use crate::{Cid, Protocol};
@@ -90,6 +90,8 @@ pub(crate) struct Output {
     /// Causes.
     pub causes: CauseAccount,
     interval: Gauge,
+    /// Frames from the first one on as numbered, those that nobody saw included, and the time that they took, ns.
+    sent: (i64, i64),
     spread: Gauge,
     /// How many frames had so many datagrams.
     sizes: BTreeMap<u32, u64>,
@@ -137,6 +139,7 @@ impl Output {
             sync: SyncAccount::default(),
             causes: CauseAccount::default(),
             interval: Gauge::default(),
+            sent: (0, 0),
             spread: Gauge::default(),
             sizes: BTreeMap::new(),
             octet_sizes: BTreeMap::new(),
@@ -200,17 +203,16 @@ impl Output {
         if let Some((number, _)) = &mut self.before {
             *number -= frames;
         }
+        // Steps of the jump are counted when its frame is closed, which may be yet to come.
+        self.sent.0 = self.sent.0.saturating_sub(frames);
     }
 
     /// Closes the frame being put together, if any.
     pub(crate) fn close(&mut self) -> Closed {
         let Some(c) = self.current.take() else { return Closed::default() };
         self.sizes_add(c);
-        if let Some((number, start)) = self.before
-            && number + 1 == c.number
-        {
-            self.interval.add(c.start - start);
-            self.cadence.add(c.start - start);
+        if let Some((number, start)) = self.before {
+            self.pause(c.number - number, c.start - start);
         }
         if c.datagrams > 1 {
             self.spread.add((c.last - c.start).max(1));
@@ -222,6 +224,17 @@ impl Output {
         self.longest = self.longest.max(pause);
         self.before = Some((c.number, c.start));
         self.cause(&c, pause)
+    }
+
+    /// Time from the start of the frame before, which lies `steps` numbers back. Whoever watches sees it whole, whether
+    /// frames are missing in it or not; only one without says anything about the period.
+    fn pause(&mut self, steps: i64, pause: i64) {
+        self.interval.add(pause);
+        if steps == 1 {
+            self.cadence.add(pause);
+        }
+        self.sent.0 = self.sent.0.saturating_add(steps.max(1));
+        self.sent.1 = self.sent.1.saturating_add(pause.max(0));
     }
 
     fn sizes_add(&mut self, c: Current) {
@@ -380,9 +393,10 @@ impl Output {
         &mut self.interval
     }
 
-    /// Mean frame rate in thousandths of a hertz.
+    /// Mean rate of the frames sent, those that nobody saw included, in thousandths of a hertz.
     pub(crate) fn rate_mhz(&self) -> u64 {
-        self.interval.rate_mhz()
+        let counted = |n: i64| u64::try_from(n).unwrap_or(0);
+        rate_mhz(counted(self.sent.0), counted(self.sent.1))
     }
 }
 

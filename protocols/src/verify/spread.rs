@@ -130,12 +130,6 @@ impl Gauge {
         };
         Quantiles { count, p50, p95, p99, max }
     }
-
-    /// Values per second in thousandths.
-    pub(crate) fn rate_mhz(&self) -> u64 {
-        let Totals { count, sum, .. } = self.totals();
-        rate_mhz(count, sum)
-    }
 }
 
 /// The values at some quantiles, in ascending order, found in one pass.

@@ -1,4 +1,4 @@
-//! A comparison as JUnit XML: one test case a figure that decides; diagnostics are none.
+//! A comparison as JUnit XML: one test case a figure that decides, be it by its budget alone.
 
 use super::Comparison;
 use crate::Verdict;
@@ -41,19 +41,25 @@ pub(super) fn write(c: &Comparison, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn cases(c: &Comparison) -> Vec<Case> {
-    let rows = c.rows.iter().filter(|row| row.class == Class::Gate);
+    let rows = c.rows.iter().filter_map(|row| Some((row, row.decides()?)));
     let mut cases: Vec<Case> = rows
-        .map(|row| {
+        .map(|(row, grade)| {
             let [metric, baseline, now, change, ratio, budget, says] = row.cells();
             let text = format!(
                 "{says}: {baseline} then, {now} here ({change} {}), ratio {ratio}, budget {budget}",
                 row.unit.word()
             );
-            (metric, end(row.verdict), text.replace(" )", ")"))
+            (metric, end(grade), text.replace(" )", ")"))
         })
         .collect();
-    let missing = c.not_compared.iter().filter(|one| one.class == Class::Gate);
-    cases.extend(missing.map(|one| (one.metric.clone(), Some("skipped"), one.why.clone())));
+    let missing = c.not_compared.iter().filter(|one| one.class == Class::Gate || one.budget.is_some());
+    cases.extend(missing.map(|one| {
+        let over = one.budget.as_ref().is_some_and(|budget| budget.verdict == Grade::Fail);
+        let held =
+            one.class == Class::Diagnostic && one.budget.as_ref().is_some_and(|b| b.verdict == Grade::Pass);
+        let end = if over { Some("failure") } else { Some("skipped").filter(|_| !held) };
+        (one.metric.clone(), end, one.says())
+    }));
     if matches!(c.verdict, Verdict::Invalid | Verdict::Partial) {
         cases.push(("run".to_owned(), Some("error"), c.line()));
     }

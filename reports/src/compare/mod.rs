@@ -10,7 +10,7 @@ use crate::csv::cell;
 use crate::{Format, RenderError, Style, Verdict};
 use serde::{Deserialize, Serialize};
 use std::io::Write;
-use wireproof_matrices::compare::{self as rule, Better, Budgets, Figure, Grade, Measure};
+use wireproof_matrices::compare::{self as rule, Better, BudgetLine, Budgets, Figure, Grade, Measure};
 use wireproof_matrices::number::Number;
 use wireproof_matrices::plan::Class;
 use wireproof_matrices::verdict::Outcome;
@@ -72,7 +72,7 @@ pub struct Side {
 pub struct Row {
     /// Its name.
     pub metric: String,
-    /// Whether it decides.
+    /// Whether its growth decides; a budget always does.
     pub class: Class,
     /// Unit of every figure of the row.
     pub unit: Measure,
@@ -120,6 +120,23 @@ pub struct NotCompared {
     pub class: Class,
     /// Why.
     pub why: String,
+    /// What it is in its unit, where the run has it and it has a ceiling.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub now: Option<i64>,
+    /// Its ceiling, which holds without a baseline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<BudgetRow>,
+}
+
+impl NotCompared {
+    /// Why, and what its ceiling says.
+    fn says(&self) -> String {
+        let budget = self.budget.as_ref().zip(self.now);
+        let held = budget.map(|(budget, now)| {
+            format!("; {} by its budget of {}: {now} here", budget.verdict.word(), budget.ceiling)
+        });
+        format!("{}{}", self.why, held.unwrap_or_default())
+    }
 }
 
 /// Why two runs are not compared at all: what differs, one line each.
@@ -172,11 +189,17 @@ impl Comparison {
         Ok(comparison)
     }
 
+    /// Figures that decide, each with its grade: gates by growth and budget, every other by its budget alone.
+    fn decisive(&self) -> impl Iterator<Item = (&str, Grade)> {
+        let rows = self.rows.iter().filter_map(|row| Some((row.metric.as_str(), row.decides()?)));
+        let alone = self.not_compared.iter();
+        rows.chain(alone.filter_map(|one| Some((one.metric.as_str(), one.budget.as_ref()?.verdict))))
+    }
+
     /// Rows that decide: a run that says nothing says nothing here either, whatever its figures are.
     fn judge(&mut self) {
-        let gates = || self.rows.iter().filter(|row| row.class == Class::Gate);
         let named = |grade: Grade| -> Vec<&str> {
-            gates().filter(|row| row.verdict == grade).map(|row| row.metric.as_str()).collect()
+            self.decisive().filter(|(_, of)| *of == grade).map(|(metric, _)| metric).collect()
         };
         let missing = || self.not_compared.iter().filter(|one| one.class == Class::Gate);
         let missing: Vec<&str> = missing().map(|one| one.metric.as_str()).collect();
@@ -192,7 +215,7 @@ impl Comparison {
             told(Verdict::Inconclusive, &missing, "was not compared"),
             (
                 Verdict::Inconclusive,
-                gates().next().is_none(),
+                self.decisive().next().is_none(),
                 "no figure that decides was compared".to_owned(),
             ),
         ];
@@ -300,15 +323,37 @@ fn rows(then: &Snapshot, run: &Snapshot, budgets: &Budgets) -> (Vec<Row>, Vec<No
             Some(_) => "its unit or direction is another one in the baseline",
             None => "the baseline has no such figure",
         };
-        not_compared.push(NotCompared { metric: now.metric.clone(), class: now.class, why: why.to_owned() });
+        let budget = budgets.of(&now.metric, &run.conditions.facts());
+        not_compared.push(NotCompared {
+            metric: now.metric.clone(),
+            class: now.class,
+            why: why.to_owned(),
+            now: budget.is_some().then_some(now.value),
+            budget: budget.map(|(line, budget)| ceiling(line, alone(&budget, now.value))),
+        });
     }
     let gone = then.figures.iter().filter(|old| run.figures.iter().all(|now| now.metric != old.metric));
     not_compared.extend(gone.map(|old| NotCompared {
         metric: old.metric.clone(),
         class: old.class,
         why: "the run has no such figure".to_owned(),
+        now: None,
+        budget: None,
     }));
     (rows, not_compared)
+}
+
+/// What a ceiling says of a figure without a baseline.
+fn alone(budget: &rule::Budget, now: i64) -> Grade {
+    match &budget.unmet {
+        Some(_) => Grade::Inconclusive,
+        None => rule::against_budget(now, Some(budget.limit)).unwrap_or(Grade::Pass),
+    }
+}
+
+fn ceiling(line: &BudgetLine, verdict: Grade) -> BudgetRow {
+    let condition = line.condition.as_ref().map(|condition| condition.text().to_owned());
+    BudgetRow { ceiling: line.ceiling, condition, verdict }
 }
 
 fn row(then: &Figure, now: &Figure, budgets: &Budgets, conditions: &Conditions) -> Row {
@@ -322,11 +367,7 @@ fn row(then: &Figure, now: &Figure, budgets: &Budgets, conditions: &Conditions) 
         unit: now.unit,
         better: now.better,
     };
-    let budget = budget.map(|(line, _)| BudgetRow {
-        ceiling: line.ceiling,
-        condition: line.condition.as_ref().map(|condition| condition.text().to_owned()),
-        verdict: plain.budget_grade().unwrap_or(Grade::Pass),
-    });
+    let budget = budget.map(|(line, _)| ceiling(line, plain.budget_grade().unwrap_or(Grade::Pass)));
     let ratio = rule::ratio_thousandths(then.value, now.value).map(|ratio| Number(ratio as f64 / 1000.0));
     Row {
         class: now.class,
@@ -335,7 +376,7 @@ fn row(then: &Figure, now: &Figure, budgets: &Budgets, conditions: &Conditions) 
         budget,
         growth: plain.growth(),
         verdict: plain.grade(),
-        says: plain.verdict(),
+        says: says(&plain, now.class),
         metric: plain.metric,
         unit: plain.unit,
         better: plain.better,
@@ -345,7 +386,27 @@ fn row(then: &Figure, now: &Figure, budgets: &Budgets, conditions: &Conditions) 
     }
 }
 
+/// The grade in words; growth of a diagnostic that looks like a failure is said to decide nothing.
+fn says(plain: &rule::Row, class: Class) -> String {
+    match (class, plain.growth(), plain.budget_grade()) {
+        (Class::Diagnostic, Grade::Fail, None) => "fail (a diagnostic, decides nothing)".to_owned(),
+        (Class::Diagnostic, Grade::Fail, Some(Grade::Fail)) => plain.verdict(),
+        (Class::Diagnostic, Grade::Fail, Some(held)) => {
+            format!("fail (a diagnostic, decides nothing; its budget: {})", held.word())
+        }
+        _ => plain.verdict(),
+    }
+}
+
 impl Row {
+    /// The grade that decides, if the row does: growth is a gate's alone, a ceiling holds whatever the class.
+    fn decides(&self) -> Option<Grade> {
+        match self.class {
+            Class::Gate => Some(self.verdict),
+            Class::Diagnostic => self.budget.as_ref().map(|budget| budget.verdict),
+        }
+    }
+
     /// Cells of a table, as the rule has them; the verdict as it is recorded.
     fn cells(&self) -> [String; 7] {
         let budget = self.budget.as_ref().map(|row| rule::Budget { limit: row.ceiling, unmet: None });

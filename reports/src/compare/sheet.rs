@@ -21,7 +21,7 @@ pub(super) fn of(c: &Comparison) -> Sheet {
         let others = format!("{heading}, other than times");
         parts.push(Part::new(&others).grid(figures(rows().filter(|row| row.unit != Measure::Ns))));
     }
-    let left = c.not_compared.iter().map(|one| format!("{}: {}", one.metric, one.why));
+    let left = c.not_compared.iter().map(|one| format!("{}: {}", one.metric, one.says()));
     parts.push(Part::new("not compared").list(left));
     let title = format!("{} against baseline {}", c.run.name, c.baseline.name);
     Sheet { word: c.verdict.word().to_owned(), title, parts }

@@ -121,6 +121,12 @@ fn shares(old: &Stream, new: &Stream, why: Option<&String>) -> Vec<ShareRow> {
         let bursts = s.sequence.gaps.max(u64::from(s.sequence.lost > 0));
         bursty(s.sequence.lost, bursts, sent(s))
     };
+    // A datagram that is not proven to be lost spoils one burst at most.
+    let proven = |s: &Stream| {
+        let (lost, proven) = (s.sequence.lost, s.sequence.lost_min.min(s.sequence.lost));
+        let bursts = s.sequence.gaps.saturating_sub(lost - proven).max(u64::from(proven > 0));
+        bursty(proven, bursts, sent(s))
+    };
     let torn = |s: &Stream| s.frames.torn.saturating_add(s.frames.unterminated);
     let rows = [
         ("lost", lost(old), lost(new)),
@@ -135,7 +141,7 @@ fn shares(old: &Stream, new: &Stream, why: Option<&String>) -> Vec<ShareRow> {
             let (said, why) = match why {
                 Some(why) => (Said::NotCompared, Some(why.clone())),
                 None if figure == "lost" && (unsure(old) || unsure(new)) => {
-                    (Said::Unclear, Some("a run cannot tell how many were lost".to_owned()))
+                    doubted((&before, &proven(old)), (&after, &proven(new)))
                 }
                 None => told(&before, &after),
             };
@@ -192,6 +198,19 @@ fn told(before: &Share, after: &Share) -> (Said, Option<String>) {
             (Said::Unclear, Some(why))
         }
         _ => (alone, None),
+    }
+}
+
+/// Losses of which only a part is proven, each as estimated and as proven: worse when the proven part after is apart from
+/// the estimate before, better when the estimate after is apart from the proven part before.
+fn doubted(before: (&Share, &Share), after: (&Share, &Share)) -> (Said, Option<String>) {
+    let said = |word: &str, proven: &Share, of: &Share| {
+        Some(format!("{word} by the proven part alone, {} of {}", proven.events, of.events))
+    };
+    match (told(before.0, after.1).0, told(before.1, after.0).0) {
+        (Said::Worse, _) => (Said::Worse, said("worse", after.1, after.0)),
+        (_, Said::Better) => (Said::Better, said("better", before.1, before.0)),
+        _ => (Said::Unclear, Some("a run cannot tell how many were lost".to_owned())),
     }
 }
 

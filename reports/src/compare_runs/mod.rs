@@ -185,7 +185,7 @@ pub struct ShareRow {
     pub after: Share,
     /// What is said of it.
     pub said: Said,
-    /// Why it is unclear or not compared.
+    /// Why it is unclear or not compared, or by what part of it.
     pub why: Option<String>,
 }
 

@@ -104,7 +104,11 @@ fn shares(runs: &Runs) -> Grid {
         }
         _ => format!("{} of {}", thousands(s.events.into()), thousands(s.of.into())),
     };
-    let range = |s: &Share| format!("{}..{} %", percent(s.interval_ppb[0]), percent(s.interval_ppb[1]));
+    let range = |s: &Share| {
+        let [low, high] = s.interval_ppb;
+        // Rounded outward: an interval never says more than it holds.
+        format!("{}..{} %", percent(low), percent(high.next_multiple_of(1_000)))
+    };
     // What never happened in either run takes no line, but for losses.
     let shown = |row: &&super::ShareRow| row.figure == "lost" || row.before.events.max(row.after.events) > 0;
     let rows =

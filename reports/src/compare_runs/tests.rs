@@ -1,8 +1,8 @@
 //! Which streams are matched, what is said of figures at their limits, and what is never compared.
 
 use super::*;
-use crate::Observer;
 use crate::summary::{Source, sample};
+use crate::{Format, Observer, Style};
 use proptest::prelude::*;
 
 /// A stream that is like every other made here.
@@ -89,9 +89,42 @@ fn losses_are_worse_when_the_intervals_of_datagrams_and_bursts_do_not_touch() {
     assert_eq!(lost((0, 0), (100, 100)), Said::Worse);
     assert_eq!(lost((100, 100), (0, 0)), Said::Better);
     assert_eq!(lost((1, 1), (500, 1)), Said::Unclear, "one burst each, one of them long");
-    let mut unsure = with(100, 100);
-    unsure[0].sequence.lost_min = 99;
-    assert_eq!(said(&compared(with(0, 0), unsure), "lost"), Said::Unclear);
+}
+
+#[test]
+fn of_losses_in_doubt_the_proven_part_decides() {
+    let with = |lost, lost_min, gaps| {
+        let mut one = stream(1, None, None, "10.0.0.2:1");
+        (one.sequence.lost, one.sequence.lost_min, one.sequence.gaps) = (lost, lost_min, gaps);
+        one.sequence.ambiguous = true;
+        vec![one]
+    };
+    let lost = |before: Vec<Stream>, after: Vec<Stream>| said(&compared(before, after), "lost");
+    let clean = || with(0, 0, 0);
+    assert_eq!(lost(clean(), with(20, 20, 20)), Said::Worse, "all of it is proven");
+    assert_eq!(lost(with(20, 20, 20), clean()), Said::Better);
+    assert_eq!(lost(clean(), with(100, 99, 100)), Said::Worse);
+    assert_eq!(lost(clean(), with(100, 1, 100)), Said::Unclear, "too little is proven");
+    assert_eq!(lost(with(100, 1, 100), clean()), Said::Unclear);
+    assert_eq!(lost(clean(), with(500, 499, 1)), Said::Unclear, "one burst, however long");
+    assert_eq!(lost(with(100, 20, 100), with(100, 100, 100)), Said::Unclear);
+    let runs = compared(clean(), with(20, 20, 20));
+    let row = runs.streams[0].shares.iter().find(|row| row.figure == "lost").unwrap();
+    assert_eq!(row.why.as_deref(), Some("worse by the proven part alone, 20 of 20"));
+}
+
+#[test]
+fn intervals_are_rounded_outward() {
+    let mut lossy = stream(1, None, None, "10.0.0.2:1");
+    (lossy.sequence.lost, lossy.sequence.lost_min, lossy.sequence.gaps) = (7, 7, 7);
+    let runs = compared(vec![stream(1, None, None, "10.0.0.2:1")], vec![lossy]);
+    let [low, high] = runs.streams[0].shares[0].after.interval_ppb;
+    assert!(low % 1_000 != 0 && high % 1_000 != 0, "{low} {high} test nothing");
+    let mut out = Vec::new();
+    runs.render(Format::Markdown, Style::default(), &mut out).unwrap();
+    let text = |ppb: u64| format!("{}.{:04}", ppb / 10_000_000, ppb / 1_000 % 10_000);
+    let range = format!("{}..{} %", text(low), text(high + 1_000));
+    assert!(String::from_utf8(out).unwrap().contains(&range), "{range}");
 }
 
 #[test]

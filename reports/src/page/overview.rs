@@ -47,6 +47,13 @@ pub(super) fn write(title: &str, told: bool, s: &Summary, out: &mut dyn Write) -
         let left = format!("{streams} streams and {findings} findings are left out");
         writeln!(out, "<p class=\"lead\">Filtered: {expression}; {left}.</p>")?;
     }
+    if let Some(damage) = &s.source.damaged {
+        let damage = sentence(damage).span("/source/damaged");
+        writeln!(
+            out,
+            "<p class=\"lead\">The capture is damaged, only what lies before the damage was judged: {damage}</p>"
+        )?;
+    }
     writeln!(out, "<p class=\"sub\">{}</p>\n</header>", about(s))?;
     writeln!(out, "<div class=\"tiles\">")?;
     tiles(s).iter().try_for_each(|tile| writeln!(out, "{tile}"))?;

@@ -1,5 +1,6 @@
 //! Time lines of the run record: bins that all of them share, and one number a bin.
 
+use crate::number::bounded;
 use serde::{Deserialize, Serialize};
 use wireproof_protocols::verify::{self, Account};
 
@@ -9,8 +10,10 @@ pub struct Axis {
     /// Where the first bin begins, ns since 1970.
     pub start_ns: i64,
     /// Width of a bin, ns; steps of the clock that stamps are taken out.
+    #[serde(deserialize_with = "bounded::width")]
     pub bin_ns: u64,
     /// How many there are.
+    #[serde(deserialize_with = "bounded::bins")]
     pub bins: usize,
 }
 
@@ -18,22 +21,22 @@ pub struct Axis {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timeline {
     /// Frames, by the time they began; those nobody saw where they were due.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "bounded::column")]
     pub frames: Vec<u64>,
     /// Of them: with a hole.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "bounded::column")]
     pub torn: Vec<u64>,
     /// Of them: without their end mark.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "bounded::column")]
     pub unterminated: Vec<u64>,
     /// Of them: nothing was seen of the frame.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "bounded::column")]
     pub missing: Vec<u64>,
     /// Datagrams lost.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "bounded::column")]
     pub lost: Vec<u64>,
     /// Longest time from the start of the frame before, ns.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "bounded::column")]
     pub longest_ns: Vec<u64>,
 }
 
@@ -41,10 +44,10 @@ pub struct Timeline {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LossTimes {
     /// Drops of sockets and packet rings.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "bounded::column")]
     pub lost: Vec<u64>,
     /// Packets that the capture says it lost.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "bounded::column")]
     pub capture_dropped: Vec<u64>,
 }
 
@@ -54,10 +57,12 @@ pub struct Bars {
     /// Where the first bar begins, ns.
     pub from_ns: u64,
     /// Width of a bar, ns.
+    #[serde(deserialize_with = "bounded::width")]
     pub width_ns: u64,
     /// Times below the first bar.
     pub under: u64,
     /// Times of each bar.
+    #[serde(deserialize_with = "bounded::bars")]
     pub counts: Vec<u64>,
     /// Times above the last bar.
     pub over: u64,

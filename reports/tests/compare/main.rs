@@ -147,6 +147,53 @@ fn the_worst_gate_decides_and_diagnostics_do_not() {
 }
 
 #[test]
+fn a_budget_decides_whatever_the_class_of_its_figure_and_growth_of_a_diagnostic_says_that_it_does_not() {
+    let of = |now: i64, budget: &str| {
+        let row = |value| vec![Figure { class: Class::Diagnostic, ..figure("m", value) }, figure("other", 1)];
+        compare(row(5_000_000), row(now), &budgets(budget))
+    };
+    let budget =
+        |ceiling: &str, more: &str| format!("[[budget]]\nmetric = \"m\"\nceiling = \"{ceiling}\"\n{more}");
+    let over = of(6_000_000, &budget("1ms", ""));
+    assert_eq!((over.verdict, over.rows[0].says.as_str()), (Verdict::Fail, "fail (baseline and budget)"));
+    assert_eq!(over.reasons, ["m got worse or is over budget"]);
+    let junit = text(&over, Format::Junit);
+    assert!(junit.contains("tests=\"2\" failures=\"1\"") && junit.contains("name=\"m\"><failure"), "{junit}");
+    assert!(text(&over, Format::Html).contains("fail (baseline and budget)"));
+    assert_eq!(of(5_000_000, &budget("1ms", "")).verdict, Verdict::Fail, "also without any growth");
+    let unmet = of(5_000_000, &budget("1ms", "condition = \"load < 0.31\""));
+    assert_eq!(unmet.verdict, Verdict::Inconclusive);
+    let held = of(6_000_000, &budget("7ms", ""));
+    assert_eq!(held.verdict, Verdict::Pass);
+    assert_eq!(held.rows[0].says, "fail (a diagnostic, decides nothing; its budget: pass)");
+    assert!(text(&held, Format::Junit).contains("failures=\"0\""));
+    let none = of(6_000_000, "");
+    assert_eq!(
+        (none.verdict, none.rows[0].says.as_str()),
+        (Verdict::Pass, "fail (a diagnostic, decides nothing)")
+    );
+    assert!(text(&none, Format::Junit).contains("tests=\"1\" failures=\"0\""));
+}
+
+#[test]
+fn a_budget_holds_a_figure_that_the_baseline_has_not() {
+    let fresh = |class, ceiling: &str| {
+        let now = vec![figure("other", 1), Figure { class, ..figure("m", 2_000_000) }];
+        let budget = format!("[[budget]]\nmetric = \"m\"\nceiling = \"{ceiling}\"\n");
+        let found = compare(vec![figure("other", 1)], now, &budgets(&budget));
+        conforms(COMPARE_SCHEMA, &text(&found, Format::Json));
+        found
+    };
+    let over = fresh(Class::Diagnostic, "1ms");
+    assert_eq!(over.verdict, Verdict::Fail);
+    assert!(text(&over, Format::Junit).contains("name=\"m\"><failure"));
+    assert!(text(&over, Format::Table).contains("m: the baseline has no such figure; fail by its budget"));
+    assert_eq!(fresh(Class::Gate, "1ms").verdict, Verdict::Fail);
+    assert_eq!(fresh(Class::Diagnostic, "2ms").verdict, Verdict::Pass, "equal passes");
+    assert_eq!(fresh(Class::Gate, "2ms").verdict, Verdict::Inconclusive, "a gate has to be compared");
+}
+
+#[test]
 fn a_figure_that_is_missing_or_a_run_that_says_nothing_is_no_pass() {
     let both = || vec![figure("a", 1), figure("b", 1)];
     let found = compare(both(), vec![figure("a", 1)], &Budgets::default());
@@ -261,6 +308,29 @@ fn a_record_without_a_renderer_of_its_own_keeps_its_order_and_its_rows() {
     assert!(text(Format::Table).contains("ID  COVERAGE  LATE  WHY"), "{}", text(Format::Table));
     assert!(text(Format::Markdown).contains("| 8 | | | =x\\|&lt;b&gt; |"), "{}", text(Format::Markdown));
     assert!(record.render(Format::Junit, STYLE, &mut Vec::new()).is_err());
+}
+
+#[test]
+fn a_summary_outside_of_the_bounds_of_its_schema_is_refused() {
+    let mut kept: Value = serde_json::from_str(include_str!("summary.json")).unwrap();
+    kept["timeline"] = serde_json::json!({"start_ns": 0, "bin_ns": 10_000_000, "bins": 4});
+    let read = |record: &Value| Record::read(record.to_string().as_bytes());
+    assert!(read(&kept).is_ok());
+    let bounds = [
+        ("/timeline/bins", "4000000000"),
+        ("/timeline/bins", "0"),
+        ("/timeline/bin_ns", "0"),
+        ("/streams/0/rate_hz", "-5"),
+        ("/streams/0/rate_hz", "1e308"),
+        ("/outputs/0/rate_hz", "-0.001"),
+        ("/outputs/0/rate_hz", "1e17"),
+    ];
+    for (place, value) in bounds {
+        let mut odd = kept.clone();
+        *odd.pointer_mut(place).unwrap_or_else(|| panic!("{place}")) = serde_json::from_str(value).unwrap();
+        let refused = read(&odd).unwrap_err();
+        assert!(matches!(refused, RecordError::Broken { .. }), "{place} {value}: {refused:?}");
+    }
 }
 
 #[test]

@@ -50,11 +50,21 @@ fn page(name: &str, image: &[u8]) -> (Ring, String) {
     (ring, page)
 }
 
+/// The record is what the shipped schema says.
+fn conforms(record: &Value) {
+    let schema: Value = serde_json::from_str(wireproof_reports::RING_PAGE_SCHEMA).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let problems: Vec<String> =
+        validator.iter_errors(record).map(|e| format!("{}: {e}", e.instance_path())).take(5).collect();
+    assert_eq!(problems, Vec::<String>::new());
+}
+
 /// Reads a page and holds every figure against its record; how many there are.
 fn check(name: &str, page: &str) -> (Element, Value, usize) {
     let tree = read(page).unwrap_or_else(|error| panic!("{name}: {error}"));
     let record = record(&tree);
     let all = figures(&tree);
+    conforms(&record);
     let problems: Vec<String> = all.iter().filter_map(|f| problem(&record, f)).collect();
     assert_eq!(problems, Vec::<String>::new(), "{name}");
     let n = all.len();

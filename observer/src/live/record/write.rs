@@ -61,6 +61,7 @@ impl Writing {
     pub fn start(plan: RecordPlan) -> io::Result<(Writing, RecordFeed)> {
         let (handover, blocks) = handover();
         let snap = plan.snap;
+        is_free(&plan)?;
         let mut files = Files::new(plan);
         files.open()?;
         let thread =
@@ -361,6 +362,26 @@ fn next(block: &[u8]) -> Option<(u8, &[u8], &[u8])> {
 }
 
 /// `show.pcapng` as `show.0003.pcapng`.
+/// Refuses a series of rotated files while another process writes any of it: that one may be far ahead.
+fn is_free(plan: &RecordPlan) -> io::Result<()> {
+    if plan.rotation.is_none() {
+        return Ok(());
+    }
+    let folder = plan.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let Ok(entries) = std::fs::read_dir(folder) else { return Ok(()) };
+    let of_series = |path: &PathBuf| {
+        let stem = path.file_stem().map(Path::new).and_then(Path::extension);
+        let number = stem.and_then(|number| number.to_str()?.parse::<u32>().ok());
+        number.is_some_and(|n| numbered(&plan.path, n).file_name() == path.file_name())
+    };
+    let busy =
+        entries.flatten().map(|entry| entry.path()).filter(of_series).find(|path| outfile::is_busy(path));
+    busy.map_or(Ok(()), |path| {
+        let what = format!("another process is writing {}, give another name", path.display());
+        Err(io::Error::new(io::ErrorKind::WouldBlock, what))
+    })
+}
+
 fn numbered(path: &Path, number: u32) -> PathBuf {
     let extension = path.extension().map_or_else(|| "pcapng".into(), |e| e.to_string_lossy().into_owned());
     path.with_extension(format!("{number:04}.{extension}"))
