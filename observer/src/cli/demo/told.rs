@@ -20,7 +20,42 @@ struct DeviceAccount {
 #[derive(Deserialize)]
 struct DeviceOutput {
     datagrams: u64,
+    handed: u64,
     goodbyes: u64,
+}
+
+/// Every datagram on its way from the device to the observer: what left it is what was seen, without what was seen
+/// twice, and with what is missing behind it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Balance {
+    /// Left the device by its own account, each once, those lost behind it included; `None` without such an account.
+    left: Option<u64>,
+    seen: u64,
+    /// Seen once more than they were sent.
+    duplicates: u64,
+    /// Owners of what is missing; what was never sent has not left.
+    missing: Owners,
+}
+
+impl Balance {
+    /// Seen, without duplicates, with those missing behind the device.
+    fn sum(&self) -> Option<u64> {
+        let Owners { wire, observer, unknown, .. } = self.missing;
+        (self.seen + wire + observer + unknown).checked_sub(self.duplicates)
+    }
+
+    fn is_even(&self) -> bool {
+        self.left.is_some() && self.left == self.sum()
+    }
+
+    /// `7696 left the device = 7696 seen - 1 seen twice + 1 missing behind it`.
+    fn line(&self) -> String {
+        let Owners { wire, observer, unknown, .. } = self.missing;
+        let left = self.left.map_or_else(|| "?".to_owned(), |n| n.to_string());
+        let sign = if self.is_even() { "=" } else { "is not" };
+        let (seen, twice, behind) = (self.seen, self.duplicates, wire + observer + unknown);
+        format!("{left} left the device {sign} {seen} seen - {twice} seen twice + {behind} missing behind it")
+    }
 }
 
 impl Demo<'_> {
@@ -33,14 +68,29 @@ impl Demo<'_> {
             && summary.observer.lost == 0
             && good > 0
             && bad == 0
-            && self.sent() == Some(summary.datagrams.lighting)
+            && self.taken() == Some(summary.datagrams.lighting)
+            && self.balance(summary).is_even()
     }
 
-    /// Datagrams that left the device, by its own account, those lost behind its engine left out.
-    fn sent(&self) -> Option<u64> {
-        let text = fs::read_to_string(self.out.join("device.json")).ok()?;
-        let account: DeviceAccount = serde_json::from_str(&text).ok()?;
-        Some(account.outputs.iter().map(|o| o.datagrams + o.goodbyes).sum())
+    /// The device's own account.
+    fn account(&self) -> Option<DeviceAccount> {
+        serde_json::from_str(&fs::read_to_string(self.out.join("device.json")).ok()?).ok()
+    }
+
+    /// Datagrams that the device's kernel took, as often as it took them.
+    fn taken(&self) -> Option<u64> {
+        Some(self.account()?.outputs.iter().map(|o| o.datagrams + o.goodbyes).sum())
+    }
+
+    /// What left the device against what was seen.
+    fn balance(&self, summary: &Summary) -> Balance {
+        let twice = summary.streams.iter().map(|s| s.sequence.duplicates).sum::<u64>();
+        Balance {
+            left: self.account().map(|account| account.outputs.iter().map(|o| o.handed + o.goodbyes).sum()),
+            seen: summary.datagrams.lighting,
+            duplicates: twice + summary.datagrams.capture_duplicates,
+            missing: owners(summary),
+        }
     }
 
     /// The line that says it all.
@@ -79,12 +129,8 @@ impl Demo<'_> {
         lines.extend(comparison.wrong.iter().map(|(id, code)| format!("not planted: {id} {code}")));
         let (good, bad) = rings(summary);
         lines.push(format!("rings: {good} of {} verified", good + bad));
-        let seen = summary.datagrams.lighting;
-        let sent = self.sent().map_or_else(|| "?".to_owned(), |n| n.to_string());
-        lines.push(format!(
-            "datagrams: {sent} left the device, {seen} seen; missing: {}",
-            shares(&owners(summary))
-        ));
+        let missing = shares(&owners(summary));
+        lines.push(format!("datagrams: {}; missing: {missing}", self.balance(summary).line()));
         lines
     }
 
@@ -114,20 +160,24 @@ impl Demo<'_> {
 
     fn datagrams(&self, summary: &Summary) -> Section {
         let (good, bad) = rings(summary);
-        let o = owners(summary);
+        let balance = self.balance(summary);
+        let o = balance.missing;
         let row = |what: &str, n: u64| vec![what.to_owned(), n.to_string()];
+        let verdict = if balance.is_even() { "It adds up" } else { "It does NOT add up" };
         Section {
             heading: "Every datagram accounted for".to_owned(),
-            text: String::new(),
+            text: format!("{verdict}: {}. What was never sent has not left it.", balance.line()),
             columns: vec![String::new(), "number".to_owned()],
             rows: vec![
+                row("datagrams seen", balance.seen),
+                row("\u{2212} seen twice (duplicates)", balance.duplicates),
+                row("+ missing: lost behind the device (wire)", o.wire),
+                row("+ missing: lost by the observer", o.observer),
+                row("+ missing: unknown", o.unknown),
+                row("= together", balance.sum().unwrap_or_default()),
+                row("datagrams that left the device, by its own account", balance.left.unwrap_or_default()),
+                row("never left it: missing (sender)", o.sender),
                 row("frames of the device", self.frames),
-                row("datagrams that left it, by its own account", self.sent().unwrap_or_default()),
-                row("datagrams seen", summary.datagrams.lighting),
-                row("missing: never sent (sender)", o.sender),
-                row("missing: lost behind the device (wire)", o.wire),
-                row("missing: lost by the observer", o.observer),
-                row("missing: unknown", o.unknown),
                 row("rings verified", good),
                 row("rings refused or not whole", bad),
             ],
@@ -167,4 +217,30 @@ fn owners(summary: &Summary) -> Owners {
 fn rings(summary: &Summary) -> (u64, u64) {
     let good = summary.drains.iter().filter(|d| matches!(d.ring, Some(DrainedRing::Ok { .. }))).count();
     (good as u64, (summary.drains.len() - good) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn balance(left: u64, seen: u64, duplicates: u64, wire: u64) -> Balance {
+        let missing = Owners { wire, sender: 4, ..Owners::default() };
+        Balance { left: Some(left), seen, duplicates, missing }
+    }
+
+    #[test]
+    fn every_term_of_the_balance_counts() {
+        let even = balance(7_696, 7_696, 1, 1);
+        assert!(even.is_even() && balance(10, 10, 0, 0).is_even() && balance(10, 9, 0, 1).is_even());
+        assert_eq!(even.line(), "7696 left the device = 7696 seen - 1 seen twice + 1 missing behind it");
+        for odd in [balance(7_696, 7_696, 0, 1), balance(7_696, 7_696, 1, 0), balance(7_695, 7_696, 1, 1)] {
+            assert!(!odd.is_even() && odd.line().contains("left the device is not"), "{odd:?}");
+        }
+        assert!(
+            !Balance { left: None, ..even }.is_even()
+                && Balance { left: None, ..even }.line().starts_with("? ")
+        );
+        let twice = Balance { seen: 0, duplicates: 1, missing: Owners::default(), left: Some(0) };
+        assert_eq!((twice.sum(), twice.is_even()), (None, false));
+    }
 }
