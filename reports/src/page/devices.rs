@@ -101,12 +101,18 @@ fn strips(s: &Summary, axis: Axis, between: usize, streams: &[usize], out: &mut 
         let stream = &s.streams[*at];
         let path = |key: &str| format!("/streams/{at}/frames/{key}");
         let f = &stream.frames;
+        // Two desks on one universe may have one name.
+        let alike =
+            |b: &Stream| (b.stream_id, &b.name, &b.kind) == (stream.stream_id, &stream.name, &stream.kind);
+        let from = (streams.iter().filter(|b| alike(&s.streams[**b])).count() > 1)
+            .then(|| format!(" from {}", words(&stream.source).span(&format!("/streams/{at}/source"))));
         let label =
             format!("completeness of stream {at}: {} of {} frames, {} torn", f.complete, f.seen, f.torn);
         writeln!(
             out,
-            "<div class=\"strip\"><span>{}</span>{}<span class=\"sum\">{} of {} complete</span></div>",
+            "<div class=\"strip\"><span>{}{}</span>{}<span class=\"sum\">{} of {} complete</span></div>",
             super::stream_name(*at, stream),
+            from.unwrap_or_default(),
             chart::strip(axis, &states(&stream.timeline, axis, between), &label),
             count(f.complete).span(&path("complete")),
             count(f.seen).span(&path("seen"))

@@ -85,7 +85,8 @@ fn several(s: &Summary, event: &Event) -> [Cell; 7] {
 /// The findings of an event, each in a line.
 fn list(s: &Summary, event: &Event) -> String {
     let worst = &s.findings[event.worst];
-    let item = |at: &usize| format!("<li>{}", item(s, *at, worst));
+    let one_stream = event.all.iter().all(|at| s.findings[*at].stream == worst.stream);
+    let item = |at: &usize| format!("<li>{}", item(s, *at, worst, one_stream));
     let items: String = event.listed.iter().map(item).collect();
     let left = event.all.len() - event.listed.len();
     let more = match left {
@@ -100,7 +101,7 @@ fn list(s: &Summary, event: &Event) -> String {
 }
 
 /// One finding among those that are like `worst`: what it has of its own.
-fn item(s: &Summary, at: usize, worst: &Finding) -> String {
+fn item(s: &Summary, at: usize, worst: &Finding, one_stream: bool) -> String {
     let f = &s.findings[at];
     let path = |key: &str| format!("/findings/{at}/{key}");
     let id = words(&f.id).span(&path("id"));
@@ -111,9 +112,8 @@ fn item(s: &Summary, at: usize, worst: &Finding) -> String {
         parts.push(format!("frames {}", count(cost(f)).span(&path("frames"))));
     }
     parts.extend(groups::shares(f.owners).map(|owners| made(owners).span(&path("owners"))));
-    if let Some((index, stream)) = f.stream.and_then(|at| Some((at, s.streams.get(at)?))) {
-        parts.push(super::stream_name(index, stream));
-    }
+    let other = f.stream.filter(|_| !one_stream).and_then(|at| Some((at, s.streams.get(at)?)));
+    parts.extend(other.map(|(index, stream)| super::stream_name(index, stream)));
     if f.text != worst.text {
         parts.push(sentence(&f.text).span(&path("text")));
     }
@@ -130,7 +130,7 @@ fn streams(s: &Summary, event: &Event) -> String {
     let named: Vec<String> = kept.iter().take(groups::NAMED).filter_map(name).collect();
     match all.len() - named.len() {
         0 => named.join("; "),
-        n => format!("{}; and {} more like it", named.join("; "), spaced(n as u64)),
+        n => format!("{}; and {} more streams", named.join("; "), spaced(n as u64)),
     }
 }
 

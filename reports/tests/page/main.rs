@@ -96,7 +96,7 @@ fn bare(e: &Element, list: &mut Vec<String>) {
         return;
     }
     let text = e.own_text();
-    let known = ["in the bin from", "not shown", "more like it", "findings like this", "CID "]
+    let known = ["in the bin from", "not shown", "more streams", "findings like this", "CID "]
         .iter()
         .any(|known| text.contains(known));
     let row = e.name == "td";
