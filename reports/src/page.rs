@@ -211,7 +211,7 @@ mod tests {
         let of = |kind: &str, name: &str| {
             headline(&Source { kind: kind.to_owned(), name: name.to_owned(), ..Source::default() })
         };
-        let ten = vec!["0.0.0.0:5568"; 10].join(", ");
+        let ten = ["0.0.0.0:5568"; 10].join(", ");
         assert_eq!(of("udp", &ten), "10 sockets");
         assert_eq!(of("udp", "127.0.0.1:5568"), "127.0.0.1:5568");
         assert_eq!(of("packet", "eth0, eth1"), "eth0, eth1");
