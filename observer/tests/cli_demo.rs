@@ -36,6 +36,8 @@ fn three_planted_faults_are_found_and_every_datagram_has_an_owner() {
         }
         assert_eq!(code, 0, "{said}{err}");
         assert!(said.contains("\nfound 3 of 3, 0 false, observer lost 0\n"), "{said}");
+        let even = |line: &str| line.starts_with("datagrams: ") && line.contains(" left the device = ");
+        assert!(said.lines().any(even), "{said}");
         let sum = |owner: &str| -> u64 {
             let streams = summary["streams"].as_array().unwrap();
             streams.iter().map(|s| s["owners"][owner].as_u64().unwrap()).sum()
@@ -61,6 +63,7 @@ fn three_planted_faults_are_found_and_every_datagram_has_an_owner() {
             assert_eq!(verified.0, 0, "{verified:?}");
         }
         let page = fs::read_to_string(out.join("index.html")).unwrap();
+        assert!(page.contains("<p>It adds up: ") && page.contains("seen twice (duplicates)"), "{page}");
         assert!(page.contains("<td>found") && page.trim_end().ends_with("</html>") && !page.contains("src="));
         // The tape and the rings give the same owners again, away from the device.
         let rings =

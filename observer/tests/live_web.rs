@@ -88,10 +88,13 @@ fn a_planted_loss_is_shown_and_nothing_comes_from_elsewhere() {
     // What came in a datagram is text.
     assert_eq!(browser.value("document.querySelectorAll('img').length"), 0);
     assert_eq!(browser.value("document.querySelector('#streams tbody tr').cells[2].textContent"), NAME);
-    for (width, scheme) in [(1400, "light"), (1400, "dark"), (400, "light"), (400, "dark")] {
+    let looks = [1400, 1000, 800, 400].into_iter().flat_map(|width| [(width, "light"), (width, "dark")]);
+    for (width, scheme) in looks {
         browser.screen(width, 900, scheme);
         let fits = browser.value("document.documentElement.scrollWidth <= innerWidth && innerWidth");
         assert_eq!(fits, width, "the page is wider than the screen");
+        let table = "(e => e.scrollWidth <= e.clientWidth)(document.querySelector('#streams').parentElement)";
+        assert_eq!(browser.value(table), true, "at {width} the last columns are out of sight");
         browser.value("scrollTo(0, 0)");
         assert!(keep(&mut browser, &format!("live-{width}-{scheme}.png")) > 10_000);
         let back = browser.value("getComputedStyle(document.body).backgroundColor");
@@ -100,6 +103,15 @@ fn a_planted_loss_is_shown_and_nothing_comes_from_elsewhere() {
             .value("scrollTo(0, 500), document.querySelector('#health').getBoundingClientRect().top >= 0");
         assert_eq!(top, true, "the observer's health is always in sight");
     }
+    // The heading is true of a young run, too, and only what has losses is left when asked for, on a telephone as well.
+    let times = "[document.querySelector('.output .axis:last-child span'), document.getElementById('h-frames')].map(e => e.textContent)";
+    let times = browser.value(times);
+    let ago = ["30", "60", "120"].into_iter().find(|s| times[0] == json!(format!("{s} s ago")));
+    assert_eq!(times[1], json!(format!("Frames, last {} seconds", ago.unwrap())), "{times}");
+    browser.value("document.getElementById('trouble').click()");
+    let shown = "[...document.querySelectorAll('#streams tbody tr')].filter(r => r.getClientRects().length > 0).length";
+    assert_eq!(browser.value(shown), 1);
+    browser.value("document.getElementById('trouble').click()");
     let requests = browser.requests();
     assert!(requests.len() > 4, "{requests:?}");
     let here = |url: &String| url.starts_with(&run.url) || url.starts_with("data:");

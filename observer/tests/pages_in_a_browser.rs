@@ -30,7 +30,7 @@ fn show(test: &str, pages: impl FnOnce(&mut Maker)) {
         assert!(shown.as_u64().unwrap() > 300, "{name}: {shown}");
     }
     assert!(all.is_empty(), "{}", all.join("\n"));
-    let _ = writeln!(std::io::stderr(), "{test}: {} pages, five looks each", maker.pages.len());
+    let _ = writeln!(std::io::stderr(), "{test}: {} pages, seven looks each", maker.pages.len());
 }
 
 #[test]
@@ -76,6 +76,8 @@ fn a_page_that_is_not_as_it_should_be_is_caught_and_its_request_reaches_nobody()
     let image = format!("<img alt=\"\" src=\"http://{}/x.png\">", server.local_addr().unwrap());
     let labels = "<div class=\"x\"><span style=\"position:absolute\">10 s</span><span \
                   style=\"position:absolute\">20 s</span></div>";
+    let times = "<div class=\"timed\"><p class=\"plot\"><svg width=\"90\"></svg></p><p class=\"strip\"><svg \
+                 width=\"80\"></svg></p></div>";
     let (open, shut) = ("img-src *; script-src 'unsafe-inline'", "default-src 'none'");
     let cases = [
         (open, image.as_str(), "request: http://127.0.0.1"),
@@ -95,6 +97,7 @@ fn a_page_that_is_not_as_it_should_be_is_caught_and_its_request_reaches_nobody()
         (open, "<div style=\"width:900px\">x</div>", "print: wide: 9"),
         (open, "<p class=\"sum\" style=\"width:9px;overflow:hidden\">639 of 640</p>", "cut: 639 of 640"),
         (open, labels, "upon one another: 10 s, 20 s"),
+        (open, times, "dark-400: times at different places: "),
         (open, "<p>see `wireproof`</p>", "backtick: see `wireproof`"),
     ];
     let folder = tempfile::tempdir().unwrap();

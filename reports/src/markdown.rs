@@ -2,7 +2,7 @@
 
 use crate::groups::{FOLD, NAMED, alike, count, grouped, shares, streams as streams_of, sum};
 use crate::summary::{Finding, Output, Stream, Summary};
-use crate::text::{clean, milliseconds, rfc3339, seconds, thousandths};
+use crate::text::{clean, milliseconds, rate, rfc3339, seconds};
 use std::io::{self, Write};
 
 /// Writes the summary as Markdown.
@@ -81,7 +81,7 @@ fn stream_row(index: usize, s: &Stream) -> [String; 11] {
         s.source.clone(),
         s.name.clone().unwrap_or_default(),
         s.datagrams.to_string(),
-        thousandths(s.rate_mhz),
+        rate(s.datagrams, s.rate_mhz).unwrap_or_else(|| "-".to_owned()),
         format!("{} ({} proven)", s.sequence.lost, s.sequence.lost_min),
         s.sequence.duplicates.to_string(),
         s.sequence.late.to_string(),
@@ -103,7 +103,7 @@ fn output_row(o: &Output) -> [String; 7] {
         o.frames.complete.to_string(),
         o.frames.torn.to_string(),
         o.frames.unterminated.to_string(),
-        thousandths(o.rate_mhz),
+        rate(o.frames.seen, o.rate_mhz).unwrap_or_else(|| "-".to_owned()),
     ]
 }
 

@@ -8,6 +8,7 @@ mod chart;
 mod choice;
 mod devices;
 mod events;
+mod fold;
 mod grid;
 mod health;
 mod overview;
@@ -17,8 +18,8 @@ mod streams;
 mod waivers;
 
 use crate::render::RenderError;
-use crate::summary::{Stream, Summary};
-use crate::text::clean;
+use crate::summary::{Source, Stream, Summary};
+use crate::text::{base_name, clean, fit};
 use choice::Choice;
 use std::io::{self, Write};
 
@@ -72,12 +73,24 @@ fn quoted(text: &str) -> Option<(&str, &str, &str)> {
 
 /// Writes the page of a run.
 pub(crate) fn render(s: &Summary, out: &mut dyn Write) -> Result<(), RenderError> {
-    write(file_name(&s.source.name), s, &[], out)
+    write(&headline(&s.source), s, &[], out)
 }
 
-/// The last part of a path; several paths stay as they are.
-fn file_name(name: &str) -> &str {
-    if name.contains(", ") { name } else { name.rsplit('/').find(|part| !part.is_empty()).unwrap_or(name) }
+/// Longest title, characters.
+const TITLE: usize = 100;
+
+/// What a run is called: the name of its file or interface; of many, how many they are.
+fn headline(source: &Source) -> String {
+    let names: Vec<&str> = source.name.split(", ").collect();
+    let title = match (source.kind.as_str(), names.as_slice()) {
+        ("file", [_] | [_, _]) => names.iter().map(|name| base_name(name)).collect::<Vec<_>>().join(", "),
+        ("file", many) => format!("{} files", many.len()),
+        (_, [_]) => source.name.clone(),
+        ("udp", many) => format!("{} sockets", many.len()),
+        (_, [_, _]) => source.name.clone(),
+        (_, many) => format!("{} interfaces", many.len()),
+    };
+    fit(&title, TITLE)
 }
 
 /// Writes the page: title, the verdict, the sections given, then everything the run has shown.
@@ -193,6 +206,22 @@ mod tests {
             ("", ""),
         ];
         cases.iter().for_each(|(text, html)| assert_eq!(prose(text), *html));
+    }
+
+    #[test]
+    fn a_headline_is_short() {
+        let of = |kind: &str, name: &str| {
+            headline(&Source { kind: kind.to_owned(), name: name.to_owned(), ..Source::default() })
+        };
+        let ten = ["0.0.0.0:5568"; 10].join(", ");
+        assert_eq!(of("udp", &ten), "10 sockets");
+        assert_eq!(of("udp", "127.0.0.1:5568"), "127.0.0.1:5568");
+        assert_eq!(of("packet", "eth0, eth1"), "eth0, eth1");
+        assert_eq!(of("pcap", "eth0, eth1, eth2"), "3 interfaces");
+        assert_eq!(of("file", "/a/very/long/way/show.pcapng"), "show.pcapng");
+        assert_eq!(of("file", "/a/1.pcap, /b/2.pcap"), "1.pcap, 2.pcap");
+        assert_eq!(of("file", "/a/1.pcap, /b/2.pcap, 3.pcap"), "3 files");
+        assert_eq!(of("file", &"x".repeat(300)).chars().count(), TITLE);
     }
 
     #[test]

@@ -5,7 +5,7 @@ mod findings;
 use crate::Style;
 use crate::columns::{Align, Columns};
 use crate::summary::{Causes, Interval, Output, Stream, Summary, Sync};
-use crate::text::{clean, fit, milliseconds, rfc3339, seconds, thousandths, wrap};
+use crate::text::{clean, fit, milliseconds, rate, rfc3339, seconds, wrap};
 use crate::verdict::Verdict;
 use crate::waiver::Waived;
 use std::collections::BTreeMap;
@@ -192,7 +192,7 @@ fn stream_row(index: usize, s: &Stream) -> Vec<String> {
         s.source.clone(),
         fit(s.name.as_deref().unwrap_or("-"), 16),
         s.datagrams.to_string(),
-        thousandths(s.rate_mhz),
+        rate(s.datagrams, s.rate_mhz).unwrap_or_else(|| "-".to_owned()),
         lost(s),
         s.sequence.duplicates.to_string(),
         s.sequence.late.to_string(),
@@ -235,12 +235,13 @@ fn output(o: &Output) -> Vec<String> {
             if o.declared { "rig" } else { "learned" }
         ),
         format!(
-            "frames {}: {} complete, {} torn, {} unterminated; {}/s",
+            "frames {}: {} complete, {} torn, {} unterminated; {}",
             f.seen,
             f.complete,
             f.torn,
             f.unterminated,
-            thousandths(o.rate_mhz)
+            rate(f.seen, o.rate_mhz)
+                .map_or_else(|| "too short for a rate".to_owned(), |rate| format!("{rate}/s"))
         ),
         format!("interval p50/p95/p99/max {}", distribution(&o.frame_interval_ns)),
         format!("spread   p50/p95/p99/max {}", distribution(&o.spread_ns)),

@@ -61,6 +61,24 @@ pub fn thousandths(value: u64) -> String {
     format!("{}.{:03}", value / 1000, value % 1000)
 }
 
+/// Fewer events than this, or less time than this, have no rate.
+const RATE_EVENTS: u64 = 4;
+const RATE_TIME_NS: u64 = 100_000_000;
+
+/// A rate in thousandths of a hertz with three decimals; `None` where so many events are too few, or lie too close
+/// together, for one.
+pub fn rate(events: u64, mhz: u64) -> Option<String> {
+    // The time they took is (events - 1) / rate.
+    let ns = u128::from(events.saturating_sub(1)) * 1_000_000_000_000;
+    let told = events >= RATE_EVENTS && ns >= u128::from(mhz) * u128::from(RATE_TIME_NS);
+    told.then(|| thousandths(mhz))
+}
+
+/// The last part of a path.
+pub fn base_name(path: &str) -> &str {
+    path.rsplit('/').find(|part| !part.is_empty()).unwrap_or(path)
+}
+
 /// Lines of at most `width` characters, broken at spaces; a longer word keeps a line of its own.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
@@ -114,6 +132,23 @@ mod tests {
         assert_eq!(milliseconds(33_878_123), "33.878");
         assert_eq!(seconds(100_055_894_000), "100.055894");
         assert_eq!(thousandths(29_549), "29.549");
+    }
+
+    #[test]
+    fn a_rate_needs_four_events_and_a_tenth_of_a_second() {
+        assert_eq!(rate(591, 29_549).as_deref(), Some("29.549"));
+        assert_eq!(rate(3, 153_846_154), None, "three goodbyes within microseconds");
+        assert_eq!(rate(3, 1), None);
+        assert_eq!(rate(4, 30_000).as_deref(), Some("30.000"), "three intervals in 100 ms");
+        assert_eq!(rate(4, 30_001), None);
+        assert_eq!(rate(5, u64::MAX), None);
+        assert_eq!((rate(0, 0), rate(4, 0).as_deref()), (None, Some("0.000")));
+    }
+
+    #[test]
+    fn the_base_name_is_the_last_part_of_a_path() {
+        let names = ["/a/b.pcap", "b.pcap", "a/b/", "/", ""].map(base_name);
+        assert_eq!(names, ["b.pcap", "b.pcap", "b", "/", ""]);
     }
 
     #[test]

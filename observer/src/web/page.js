@@ -71,7 +71,10 @@ function verdict(live) {
   style($("verdict"), `badge ${nothing ? "open" : KINDS[live.verdict] || "open"}`);
   put($("verdict"), nothing ? "NOTHING SEEN" : live.verdict.toUpperCase());
   put($("reason"), live.reason);
-  put($("source"), `${live.source.kind} ${live.source.name}`);
+  // The head stays in sight: of many sources it says how many, and which where it is pointed at.
+  const names = live.source.name.split(", ");
+  put($("source"), `${live.source.kind} ${names.length > 2 ? `${names.length} sources` : live.source.name}`);
+  $("source").title = live.source.name;
   tile("missing datagrams", count(live.lost), live.lost > 0 ? "bad" : "good");
   tile("violations", count(live.findings.violation), live.findings.violation > 0 ? "bad" : "good");
   tile("warnings", count(live.findings.warning), live.findings.warning > 0 ? "open" : "");
@@ -83,7 +86,13 @@ function verdict(live) {
 }
 
 const outputs = new Map();
-function output(o, live) {
+// A young run fills the width as well: half a minute, a minute, then two. All charts show the same time.
+const slotsOf = (live) => {
+  const held = Math.max(0, ...live.outputs.map((o) => o.steps.longest_ns.length));
+  return [4, 2, 1].map((part) => live.history / part).find((n) => held <= n) || held;
+};
+const shownSeconds = (slots, live) => Math.round(slots * live.step_ms / 1000);
+function output(o, live, slots) {
   if (!outputs.has(o.name)) {
     const box = make("article", "output"), head = make("h3"), line = make("p");
     const plot = draw("svg", { class: "plot", viewBox: `0 0 ${WIDTH} ${PLOT}`, preserveAspectRatio: "none", role: "img" });
@@ -100,10 +109,8 @@ function output(o, live) {
   put(at.line, `${rate(o.rate_mhz)} frames/s, ${count(o.complete)} complete, ${count(o.torn)} torn; interval p50 ${ms(o.p50_ns)}, longest ${ms(o.max_ns)}`);
   style(at.line, o.torn > 0 ? "bad" : "");
   const longest = Math.max(...steps.longest_ns, 1), most = Math.max(longest, o.p50_ns * 2) * 1.1;
-  // A young run fills the width as well: half a minute, a minute, then two.
-  const held = steps.longest_ns.length, slots = [4, 2, 1].map((part) => live.history / part).find((n) => held <= n) || held;
-  const dx = WIDTH / slots, from = slots - held;
-  put(at.start, `${Math.round(slots * live.step_ms / 1000)} s ago`);
+  const dx = WIDTH / slots, from = slots - steps.longest_ns.length, seconds = shownSeconds(slots, live);
+  put(at.start, `${seconds} s ago`);
   const x = (i) => (from + i) * dx, y = (ns) => PLOT - ns / most * PLOT;
   let path = "", up = true;
   steps.longest_ns.forEach((ns, i) => {
@@ -114,7 +121,7 @@ function output(o, live) {
   const median = draw("path", { class: "median", d: `M0 ${y(o.p50_ns).toFixed(1)}H${WIDTH}` });
   at.plot.replaceChildren(base, ...(o.p50_ns > 0 ? [median] : []), draw("path", { class: "trace", d: path }));
   put(at.top, ms(most));
-  at.plot.setAttribute("aria-label", `Longest frame interval in each half second: ${ms(longest)} at most in the last two minutes`);
+  at.plot.setAttribute("aria-label", `Longest frame interval in each half second: ${ms(longest)} at most in the last ${seconds} seconds`);
   const marks = [];
   let torn = 0;
   steps.complete.forEach((n, i) => {
@@ -125,12 +132,14 @@ function output(o, live) {
     else if (n > 0) marks.push(draw("rect", { class: "whole", x: x(i), y: STRIP * 0.35, width: dx + 0.2, height: STRIP * 0.3 }));
   });
   at.strip.replaceChildren(...marks);
-  at.strip.setAttribute("aria-label", `Completeness: ${count(torn)} torn frames in the last two minutes`);
+  at.strip.setAttribute("aria-label", `Completeness: ${count(torn)} torn frames in the last ${seconds} seconds`);
   return at.box;
 }
 
 function frames(live) {
-  const boxes = live.outputs.map((o) => output(o, live));
+  const slots = slotsOf(live);
+  put($("h-frames"), live.outputs.length > 0 ? `Frames, last ${shownSeconds(slots, live)} seconds` : "Frames");
+  const boxes = live.outputs.map((o) => output(o, live, slots));
   const names = new Set(live.outputs.map((o) => o.name));
   for (const name of outputs.keys()) if (!names.has(name)) outputs.delete(name);
   if (boxes.length === 0) return;

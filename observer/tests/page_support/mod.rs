@@ -122,7 +122,7 @@ impl Maker {
 const SHEET: u32 = 718;
 
 /// What is wrong with the layout as it stands, one line each: a document wider than its window, figures that are cut,
-/// labels upon one another, a backtick that should be code.
+/// labels upon one another, pictures of one time that do not lie below one another, a backtick that should be code.
 const LAYOUT: &str = r#"(() => {
     const wrong = [], root = document.documentElement, wide = root.clientWidth;
     const shown = e => e.getClientRects().length > 0;
@@ -143,6 +143,11 @@ const LAYOUT: &str = r#"(() => {
             if (across > 1 && down > 0.4 * Math.min(p.height, q.height)) wrong.push(`upon one another: ${a}, ${b}`);
         }));
     }
+    const times = [...document.querySelectorAll('.timed .plot > svg, .timed .strip > svg')].filter(shown);
+    const edges = times.map(e => e.getBoundingClientRect());
+    const apart = side => Math.max(...edges.map(side)) - Math.min(...edges.map(side));
+    if (apart(b => b.left) > 1 || apart(b => b.right) > 1)
+        wrong.push(`times at different places: ${edges.map(b => `${b.left}..${b.right}`).join(', ')}`);
     if (/`[^`]+`/.test(document.body.innerText)) wrong.push(`backtick: ${document.body.innerText.match(/.*`.*/)[0]}`);
     return [...new Set(wrong)];
 })()"#;
@@ -152,7 +157,7 @@ const LAYOUT: &str = r#"(() => {
 pub(crate) fn faults(browser: &mut Browser, file: &Path) -> Vec<String> {
     let url = format!("file://{}", file.display());
     let mut faults = Vec::new();
-    for (width, height) in [(1280, 900), (400, 800)] {
+    for (width, height) in [(1280, 900), (1000, 900), (400, 800)] {
         for scheme in ["light", "dark"] {
             browser.screen(width, height, scheme);
             browser.open(&url);

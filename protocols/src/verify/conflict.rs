@@ -109,7 +109,9 @@ impl Verifier {
         let (stream, priority) = (a.key.stream, a.last_priority);
         let place = Place { stream: Some(later), ..place };
         self.shared.findings.add(rule, rule.severity, place, 0, || match rule.code {
-            "SRC-CONFLICT" => format!("{from} and {to} both send to {stream} at priority {priority}"),
+            "SRC-CONFLICT" => {
+                format!("{from} and {to} both send to universe {stream} at priority {priority}")
+            }
             _ => format!("{from} and {to} both send to port-address {stream}: receivers merge them"),
         });
     }

@@ -2,7 +2,7 @@
 
 use super::{Comparison, Row, Side};
 use crate::sheet::{Align, Grid, Part, Sheet};
-use crate::text::rfc3339;
+use crate::text::{base_name, rfc3339};
 use wireproof_matrices::compare::{DASH, Measure};
 use wireproof_matrices::plan::Class;
 
@@ -23,7 +23,7 @@ pub(super) fn of(c: &Comparison) -> Sheet {
     }
     let left = c.not_compared.iter().map(|one| format!("{}: {}", one.metric, one.says()));
     parts.push(Part::new("not compared").list(left));
-    let title = format!("{} against baseline {}", c.run.name, c.baseline.name);
+    let title = format!("{} against baseline {}", base_name(&c.run.name), base_name(&c.baseline.name));
     Sheet { word: c.verdict.word().to_owned(), title, parts }
 }
 

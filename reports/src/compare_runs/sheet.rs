@@ -2,7 +2,7 @@
 
 use super::{By, Pair, RunSide, Runs, Seen, Share};
 use crate::sheet::{Align, Grid, Part, Sheet};
-use crate::text::{milliseconds, rfc3339, seconds, thousandths};
+use crate::text::{base_name, milliseconds, rate, rfc3339, seconds};
 use wireproof_matrices::compare::{DASH, thousands};
 
 /// The sheet of two runs.
@@ -16,13 +16,28 @@ pub(super) fn of(runs: &Runs) -> Sheet {
         titled("how often", RATES, shares(runs)),
         titled("intervals", TIMES, times(runs)),
     ];
-    let title = format!("{} after {}", runs.after.name, runs.before.name);
+    let title = match (base_name(&runs.after.name), base_name(&runs.before.name)) {
+        // Of two files of one name the folders say which is which.
+        (after, before) if after == before => {
+            let (after, before) = unlike(&runs.after.name, &runs.before.name);
+            format!("{after} after {before}")
+        }
+        (after, before) => format!("{after} after {before}"),
+    };
     Sheet { word: runs.outcome.word().to_uppercase(), title, parts }
 }
 
 const RATES: &str = "Exact 95 % intervals (Clopper-Pearson); rates differ when these do not touch, of losses those of the \
                      bursts, too.";
 const TIMES: &str = "Between datagrams, and from frame to frame. Worse or better past 10 % and 20 \u{b5}s; a largest one is only shown.";
+
+/// The ends of two paths, from the first part on that differs.
+fn unlike<'a>(a: &'a str, b: &'a str) -> (&'a str, &'a str) {
+    let parts = |path: &'a str| path.rsplit('/').filter(|part| !part.is_empty());
+    let same = parts(a).zip(parts(b)).take_while(|(a, b)| a == b).count();
+    let end = |path: &'a str| path.rmatch_indices('/').nth(same).map_or(path, |(at, _)| &path[at + 1..]);
+    (end(a), end(b))
+}
 
 /// A table under a sentence; neither without rows.
 fn titled(heading: &str, text: &str, grid: Grid) -> Part {
@@ -58,7 +73,9 @@ fn streams(runs: &Runs) -> Grid {
     let row = |pair: &Pair| {
         let both = [pair.before.as_ref(), pair.after.as_ref()];
         let who = both[1].or(both[0]).and_then(|seen| seen.name.clone()).filter(|name| !name.is_empty());
-        let [from, to] = both.map(|seen| cell(seen, |seen| thousandths(seen.sent_mhz)));
+        let [from, to] = both.map(|seen| {
+            cell(seen, |seen| rate(seen.datagrams, seen.sent_mhz).unwrap_or_else(|| DASH.to_owned()))
+        });
         let [then, now] = both.map(|seen| cell(seen, |seen| thousands(seen.datagrams.into())));
         let state = match (pair.matched_by, &pair.after) {
             (Some(By::Sender), _) => "by its CID",
@@ -160,4 +177,17 @@ fn times(runs: &Runs) -> Grid {
         ("said", Left),
     ];
     grid(&columns, rows.map(row).collect(), Vec::new())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_files_of_one_name_are_told_apart_by_their_folders() {
+        assert_eq!(unlike("/x/before/run.pcap", "/x/after/run.pcap"), ("before/run.pcap", "after/run.pcap"));
+        assert_eq!(unlike("a/b/run.pcap", "c/b/run.pcap"), ("a/b/run.pcap", "c/b/run.pcap"));
+        assert_eq!(unlike("run.pcap", "/y/run.pcap"), ("run.pcap", "y/run.pcap"));
+        assert_eq!(unlike("run.pcap", "run.pcap"), ("run.pcap", "run.pcap"));
+    }
 }

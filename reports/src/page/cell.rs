@@ -1,7 +1,11 @@
 //! Figures of a page: each says where in the record it stands and, where it is written for people, its value there.
 
 use super::{escape, prose};
-use crate::text::{milliseconds, rfc3339, seconds, thousandths};
+use crate::text::{fit, milliseconds, rate, rfc3339, seconds, thousandths};
+
+/// Longest name, and longest sentence, that a page shows, characters; its record has all of it.
+pub(super) const NAME: usize = 120;
+const SENTENCE: usize = 600;
 
 /// A figure or text of the record as it is shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,7 +38,7 @@ impl Cell {
 
     /// The same with more HTML behind it that is no part of what the record has.
     pub(super) fn and(mut self, recorded: &str, html: &str) -> Cell {
-        self.value = Some(recorded.to_owned());
+        self.value = Some(fit(recorded, SENTENCE));
         self.text.push_str(html);
         self
     }
@@ -90,9 +94,9 @@ pub(super) fn length(ns: u64) -> Cell {
     Cell::new(ns, duration(ns), "n")
 }
 
-/// A rate in hertz, of thousandths.
-pub(super) fn hertz(mhz: u64) -> Cell {
-    Cell::new(thousandths(mhz), thousandths(mhz), "n")
+/// A rate in hertz, of thousandths, of so many events: a dash where they are too few or too close for one.
+pub(super) fn hertz(n: u64, mhz: u64) -> Cell {
+    Cell::new(thousandths(mhz), rate(n, mhz).unwrap_or_else(|| "\u{2013}".to_owned()), "n")
 }
 
 /// An instant, ns since 1970.
@@ -100,16 +104,17 @@ pub(super) fn instant(ns: i64, digits: usize) -> Cell {
     Cell::new(ns, rfc3339(ns, digits), "t")
 }
 
-/// A text, which may come from the wire.
+/// A text, which may come from the wire: as much of it as a name has.
 pub(super) fn words(text: &str) -> Cell {
     // Text needs no second copy: what is shown is what the record has, escaped.
-    Cell { text: escape(text), ..Cell::default() }
+    Cell { text: escape(&fit(text, NAME)), ..Cell::default() }
 }
 
 /// A sentence: what stands between backticks is code.
 pub(super) fn sentence(text: &str) -> Cell {
-    let html = prose(text);
-    let value = (html != escape(text)).then(|| text.to_owned());
+    let text = fit(text, SENTENCE);
+    let html = prose(&text);
+    let value = (html != escape(&text)).then_some(text);
     Cell { text: html, value, ..Cell::default() }
 }
 

@@ -206,7 +206,7 @@ pub(super) fn histogram(bars: &Bars, label_text: &str) -> String {
 /// What a strip shows of a bin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// No frame was due.
+    /// No frame was seen, and none is known to be missing: a pause, or the time before and after the stream.
     Nothing,
     /// All frames whole.
     Whole,

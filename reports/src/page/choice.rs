@@ -1,11 +1,14 @@
 //! What of a run is drawn and listed: the worst first, bounded, so that a page stays small however large the run was.
 
+use super::cell::NAME;
+use super::fold::{self, Event};
 use crate::json::write_line;
 use crate::render::RenderError;
 use crate::summary::{Finding, Output, Stream, Summary};
+use crate::text::fit;
 use serde_json::{Map, Value, json};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Outputs with pictures.
 const OUTPUTS: usize = 12;
@@ -13,28 +16,19 @@ const OUTPUTS: usize = 12;
 const STRIPS: usize = 96;
 /// Strips of one output while others want some.
 const STRIPS_EACH: usize = 24;
-/// Rows of the tables of outputs and events.
+/// Rows of the table of outputs.
 const OUTPUT_ROWS: usize = 64;
-const EVENT_ROWS: usize = 100;
-/// Room for the table of streams and what the record keeps of them, octets; a stream takes so many beside its
-/// addresses, which stand there twice.
-const STREAM_ROOM: usize = 1_510_000;
-const STREAM_ROW: usize = 310;
-/// Rows of one code that is no violation.
-const ROWS_OF_A_CODE: usize = 3;
+/// Room for findings that are listed and for the table of streams, with what the record keeps of them, octets; a stream
+/// takes so many beside its addresses and its name, which stand there twice, and a finding so many.
+const ROOM: usize = 1_620_000;
+const STREAM_ROW: usize = 330;
+const FINDING: usize = 1_500;
 /// Streams with losses that are listed with their owners.
 const LOSERS: usize = 24;
 /// Largest record that a page carries whole, octets.
 const WHOLE: usize = 900_000;
-
-/// A finding, and how many like it stand in its row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Event {
-    /// Its index.
-    pub(super) at: usize,
-    /// Findings like it on other streams at the same time.
-    pub(super) alike: usize,
-}
+/// Longest text of an excerpt, characters.
+const LONGEST: usize = 1_000;
 
 /// Indices into the lists of the record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,7 +39,7 @@ pub(super) struct Choice {
     pub(super) outputs: Vec<usize>,
     /// Streams of the table.
     pub(super) streams: Vec<usize>,
-    /// Findings of the table.
+    /// Events.
     pub(super) events: Vec<Event>,
     /// Streams whose losses are listed, and how many have any.
     pub(super) losers: (Vec<usize>, usize),
@@ -71,7 +65,7 @@ fn output_badness(s: &Summary, o: &Output) -> (u64, u64) {
     (o.frames.torn + o.frames.unterminated, lost.fold(0, |sum, s| sum.saturating_add(s.sequence.lost)))
 }
 
-fn severity(f: &Finding) -> u8 {
+pub(super) fn severity(f: &Finding) -> u8 {
     match f.severity.as_str() {
         "violation" => 0,
         "warning" => 1,
@@ -84,17 +78,12 @@ impl Choice {
     pub(super) fn of(s: &Summary) -> Choice {
         let mut outputs: Vec<usize> = (0..s.outputs.len()).collect();
         outputs.sort_by_key(|at| Reverse(output_badness(s, &s.outputs[*at])));
-        let mut events: Vec<usize> = (0..s.findings.len()).collect();
-        events.sort_by_key(|at| {
-            let f = &s.findings[*at];
-            (Reverse(cost(f)), severity(f), f.tainted, Reverse(f.count), f.first_ns)
-        });
-        few_of_a_code(s, &mut events);
-        let mut events = folded(s, &events);
-        events.truncate(EVENT_ROWS);
+        let events = fold::events(s);
         let drawn = drawn(s, &outputs);
         outputs.truncate(OUTPUT_ROWS);
-        Choice { drawn, outputs, streams: streams(s), events, losers: losers(s) }
+        let listed = events.iter().map(|event| event.listed.len().max(1)).sum::<usize>();
+        let room = ROOM.saturating_sub(listed * FINDING);
+        Choice { drawn, outputs, streams: streams(s, room), events, losers: losers(s) }
     }
 
     /// The record as the page carries it: whole, or without what the page has nothing of.
@@ -117,13 +106,15 @@ impl Choice {
         let listed: BTreeSet<usize> = self.streams.iter().copied().collect();
         let outputs: BTreeSet<usize> = self.drawn.iter().map(|(output, _)| *output).collect();
         let rows: BTreeSet<usize> = self.outputs.iter().copied().collect();
-        let events: BTreeSet<usize> = self.events.iter().map(|e| e.at).collect();
-        let named = self.events.iter().filter_map(|e| stream_of(record, e.at));
-        let named: BTreeSet<usize> = named.chain(self.losers.0.iter().copied()).collect();
+        let events = self.events.iter().flat_map(|e| e.listed.iter().copied().chain([e.worst, e.first()]));
+        let events: BTreeSet<usize> = events.collect();
+        let named = events.iter().filter_map(|at| stream_of(record, *at));
+        let named: BTreeSet<usize> = named.collect();
+        let losers: BTreeSet<usize> = self.losers.0.iter().copied().collect();
         each(record, "streams", |at, stream| match () {
             () if streams.contains(&at) => {}
-            () if named.contains(&at) => without_pictures(stream),
-            () if listed.contains(&at) => *stream = row_of_stream(stream),
+            () if losers.contains(&at) => without_pictures(stream),
+            () if named.contains(&at) || listed.contains(&at) => *stream = row_of_stream(stream),
             () => *stream = json!({}),
         });
         each(record, "outputs", |at, output| match () {
@@ -136,6 +127,7 @@ impl Choice {
                 *finding = json!({});
             }
         });
+        shorten(record);
         if let Some(record) = record.as_object_mut() {
             let text = "An excerpt: streams, outputs and findings keep what the page shows of them. `--format json` writes all.";
             record.insert("excerpt".to_owned(), json!(text));
@@ -143,48 +135,22 @@ impl Choice {
     }
 }
 
-/// Findings that stand side by side, say the same within a second, and differ in their streams, as one row.
-fn folded(s: &Summary, events: &[usize]) -> Vec<Event> {
-    let alike = |a: &Finding, b: &Finding| {
-        (&a.code, &a.severity, &a.text, a.tainted) == (&b.code, &b.severity, &b.text, b.tainted)
-            && a.first_ns.abs_diff(b.first_ns) < 1_000_000_000
-            && a.stream != b.stream
-            && a.owners == b.owners
-    };
-    let mut rows: Vec<Event> = Vec::new();
-    for at in events {
-        match rows.last_mut().filter(|row| alike(&s.findings[row.at], &s.findings[*at])) {
-            Some(row) => row.alike += 1,
-            None => rows.push(Event { at: *at, alike: 0 }),
-        }
-    }
-    rows
-}
-
-/// Keeps the first few of each code that is no violation: one habit of a sender fills no page.
-fn few_of_a_code(s: &Summary, events: &mut Vec<usize>) {
-    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
-    events.retain(|at| {
-        let f = &s.findings[*at];
-        let n = seen.entry(&f.code).or_default();
-        *n += 1;
-        severity(f) == 0 || *n <= ROWS_OF_A_CODE
-    });
-}
-
 /// The streams of the table: all, or as many of the worst as there is room for.
-fn streams(s: &Summary) -> Vec<usize> {
+fn streams(s: &Summary, most: usize) -> Vec<usize> {
     let room = |at: &usize| {
         let stream = &s.streams[*at];
-        STREAM_ROW + 2 * (stream.source.len() + stream.destination.as_ref().map_or(0, String::len))
+        let name = stream.name.as_deref().unwrap_or_default();
+        // Markup takes up to six octets a character in the record and five in the cell; a longer name is longer there.
+        let name = super::escape(&fit(name, NAME)).len() * 5 / 2 + name.len().saturating_sub(4 * NAME);
+        STREAM_ROW + name + 2 * (stream.source.len() + stream.destination.as_ref().map_or(0, String::len))
     };
     let mut streams: Vec<usize> = (0..s.streams.len()).collect();
-    if streams.iter().map(room).sum::<usize>() > STREAM_ROOM {
+    if streams.iter().map(room).sum::<usize>() > most {
         streams.sort_by_key(|at| Reverse(badness(&s.streams[*at])));
         let mut taken = 0;
         streams.retain(|at| {
             taken += room(at);
-            taken <= STREAM_ROOM
+            taken <= most
         });
     }
     streams
@@ -205,6 +171,16 @@ fn stream_of(record: &Value, finding: usize) -> Option<usize> {
 fn each(record: &mut Value, list: &str, mut change: impl FnMut(usize, &mut Value)) {
     let items = record.get_mut(list).and_then(Value::as_array_mut);
     items.into_iter().flatten().enumerate().for_each(|(at, item)| change(at, item));
+}
+
+/// Cuts every text that is far longer than anybody reads.
+fn shorten(value: &mut Value) {
+    match value {
+        Value::String(text) if text.len() > LONGEST => *text = fit(text, LONGEST),
+        Value::Array(items) => items.iter_mut().for_each(shorten),
+        Value::Object(items) => items.values_mut().for_each(shorten),
+        _ => {}
+    }
 }
 
 fn without_pictures(item: &mut Value) {

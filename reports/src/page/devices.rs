@@ -1,10 +1,11 @@
 //! Each output over time: frame intervals, their distribution, and a strip of completeness for every stream.
 
-use super::cell::{count, duration, hertz, length, words};
+use super::cell::{NAME, count, duration, hertz, length, words};
 use super::chart::{self, Share, State};
 use super::choice::Choice;
 use super::escape;
 use crate::summary::{Axis, Output, Stream, Summary, Timeline};
+use crate::text::fit;
 use std::io::{self, Write};
 
 /// Writes the section.
@@ -28,7 +29,8 @@ pub(super) fn write(s: &Summary, choice: &Choice, out: &mut dyn Write) -> io::Re
 
 const KEYS: &str = "<span><i class=\"whole\"></i>thin: every frame complete</span> <span><i class=\"torn\"></i>high: \
                     frames torn or without their end</span> <span><i class=\"gone\"></i>broken: of frames nothing was \
-                    seen</span> <span>the higher, the larger their share</span> <span>empty: no frame was due</span>";
+                    seen</span> <span>the higher, the larger their share</span> <span>empty: no frame was seen, and \
+                    none is known to be missing</span>";
 
 fn device(s: &Summary, axis: Axis, at: usize, streams: &[usize], out: &mut dyn Write) -> io::Result<()> {
     let o = &s.outputs[at];
@@ -41,16 +43,17 @@ fn device(s: &Summary, axis: Axis, at: usize, streams: &[usize], out: &mut dyn W
         count(o.frames.seen).span(&path("/frames/seen")),
         count(o.frames.torn).span(&path("/frames/torn")),
         count(o.frames.unterminated).span(&path("/frames/unterminated")),
-        hertz(o.rate_mhz).span(&path("/rate_hz"))
+        hertz(o.frames.seen, o.rate_mhz).span(&path("/rate_hz"))
     )?;
+    // What is timed stands between the same two edges, whatever is written beside it.
+    writeln!(out, "<div class=\"timed\">")?;
     if !o.timeline.longest_ns.is_empty() {
-        writeln!(out, "<div class=\"pair\">")?;
         intervals(axis, at, o, out)?;
-        histogram(at, o, out)?;
-        writeln!(out, "</div>")?;
     }
     strips(s, axis, bins_between(o, axis), streams, out)?;
+    writeln!(out, "</div>")?;
     super::more(o.streams.len(), streams.len(), ("stream", "streams"), "the worst are drawn", out)?;
+    histogram(at, o, out)?;
     writeln!(out, "</section>")
 }
 
@@ -61,7 +64,7 @@ fn intervals(axis: Axis, at: usize, o: &Output, out: &mut dyn Write) -> io::Resu
     let mut shown = longest.clone();
     held(&mut shown, 0, bins_between(o, axis), |before, _| before);
     let i = &o.frame_interval_ns;
-    let label = format!("longest frame interval of every bin of {}", escape(&o.name));
+    let label = format!("longest frame interval of every bin of {}", escape(&fit(&o.name, NAME)));
     let since = duration(axis.bin_ns.saturating_mul(bin as u64));
     writeln!(out, "<figure class=\"chart wide\">")?;
     writeln!(
@@ -80,8 +83,8 @@ fn histogram(at: usize, o: &Output, out: &mut dyn Write) -> io::Result<()> {
         return Ok(());
     }
     let path = |key: &str| format!("/outputs/{at}/frame_interval_bars/{key}");
-    let label = format!("frame intervals of {} by length", escape(&o.name));
-    writeln!(out, "<figure class=\"chart wide\">")?;
+    let label = format!("frame intervals of {} by length", escape(&fit(&o.name, NAME)));
+    writeln!(out, "<figure class=\"chart\">")?;
     writeln!(
         out,
         "<figcaption><span><b>Distribution</b>, bars of {}</span> <span>{} shorter, {} longer</span></figcaption>",
@@ -98,12 +101,18 @@ fn strips(s: &Summary, axis: Axis, between: usize, streams: &[usize], out: &mut 
         let stream = &s.streams[*at];
         let path = |key: &str| format!("/streams/{at}/frames/{key}");
         let f = &stream.frames;
+        // Two desks on one universe may have one name.
+        let alike =
+            |b: &Stream| (b.stream_id, &b.name, &b.kind) == (stream.stream_id, &stream.name, &stream.kind);
+        let from = (streams.iter().filter(|b| alike(&s.streams[**b])).count() > 1)
+            .then(|| format!(" from {}", words(&stream.source).span(&format!("/streams/{at}/source"))));
         let label =
             format!("completeness of stream {at}: {} of {} frames, {} torn", f.complete, f.seen, f.torn);
         writeln!(
             out,
-            "<div class=\"strip\"><span>{}</span>{}<span class=\"sum\">{} of {} complete</span></div>",
+            "<div class=\"strip\"><span>{}{}</span>{}<span class=\"sum\">{} of {} complete</span></div>",
             super::stream_name(*at, stream),
+            from.unwrap_or_default(),
             chart::strip(axis, &states(&stream.timeline, axis, between), &label),
             count(f.complete).span(&path("complete")),
             count(f.seen).span(&path("seen"))

@@ -1,12 +1,14 @@
 //! What happened, worst first, and losses beside downloads on one time line.
 
-use super::cell::{Cell, count, instant, made, ms, sentence, words};
+use super::cell::{Cell, count, instant, made, ms, sentence, spaced, words};
 use super::chart;
-use super::choice::{Choice, Event, cost, counts_frames};
+use super::choice::{Choice, cost, counts_frames};
+use super::fold::Event;
 use super::grid::{Column, Grid};
 use super::overview::{OWNERS, shares};
 use crate::groups;
 use crate::summary::{Axis, Drain, DrainedRing, Finding, Summary};
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 const COLUMNS: [Column; 7] = [
@@ -23,67 +25,154 @@ const COLUMNS: [Column; 7] = [
 pub(super) fn write(s: &Summary, choice: &Choice, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "<section id=\"events\">\n<h2>Events</h2>")?;
     writeln!(out, "<p class=\"sub\">What cost the most frames comes first.</p>")?;
-    let rows =
-        choice.events.iter().map(|e| (format!("/findings/{}", e.at), row(s, e, &s.findings[e.at]).to_vec()));
-    Grid { label: "Events", columns: &COLUMNS, rows: rows.collect(), fold: true }.write(out)?;
-    super::more(
-        s.findings.len(),
-        choice.events.iter().map(|e| 1 + e.alike).sum(),
-        ("finding", "findings"),
-        "`--format json` lists all",
-        out,
-    )?;
+    let row = |event: &Event| match event.all.as_slice() {
+        [at] => (format!("/findings/{at}"), alone(s, *at, &s.findings[*at]).to_vec()),
+        _ => (String::new(), several(s, event).to_vec()),
+    };
+    let rows = choice.events.iter().map(row).collect();
+    Grid { label: "Events", columns: &COLUMNS, rows, fold: true }.write(out)?;
+    let shown = choice.events.iter().map(|event| event.all.len()).sum();
+    super::more(s.findings.len(), shown, ("finding", "findings"), "`--format json` lists all", out)?;
     writeln!(out, "</section>")
 }
 
-fn row(s: &Summary, event: &Event, f: &Finding) -> [Cell; 7] {
-    let at = event.at;
-    let severity = match f.severity.as_str() {
+fn severity(f: &Finding) -> Cell {
+    match f.severity.as_str() {
         "violation" => words(&f.severity).class("bad"),
         "warning" => words(&f.severity).class("open"),
         _ => words(&f.severity),
-    };
-    let frames = if counts_frames(f) { "count" } else { "frames" };
-    let frames = count(cost(f)).at(format!("/findings/{at}/{frames}"));
-    let owner = groups::shares(f.owners).unwrap_or_default();
+    }
+}
+
+/// Frames that it cost.
+fn frames(at: usize, f: &Finding) -> Cell {
+    let key = if counts_frames(f) { "count" } else { "frames" };
+    count(cost(f)).at(format!("/findings/{at}/{key}"))
+}
+
+fn alone(s: &Summary, at: usize, f: &Finding) -> [Cell; 7] {
+    let frames = frames(at, f);
     [
         instant(f.first_ns, s.stamp_digits()),
         if cost(f) > 0 { frames.class("n bad") } else { frames },
-        severity,
+        severity(f),
         words(&f.code).class("t"),
         count(f.count),
-        made(owner).class("owner"),
-        sentence(&f.text).class("what").and(&f.text, &detail(s, event, f)),
+        made(groups::shares(f.owners).unwrap_or_default()).class("owner"),
+        sentence(&f.text).class("what").and(&f.text, &detail(s, at, f)),
     ]
 }
 
+/// Findings alike: sums of all, and each of them behind a line that unfolds.
+fn several(s: &Summary, event: &Event) -> [Cell; 7] {
+    let (all, worst) = (event.findings(s), &s.findings[event.worst]);
+    let first = event.first();
+    let cost = event.cost(s);
+    let such_as = if groups::alike(&all) { "" } else { "such as: " };
+    let text = sentence(&worst.text).span(&format!("/findings/{}/text", event.worst));
+    let told = [streams(s, event), doubt(worst), explain(worst)].map(|line| small(&line)).concat();
+    [
+        instant(s.findings[first].first_ns, s.stamp_digits()).at(format!("/findings/{first}/first_ns")),
+        if cost > 0 { count(cost).class("n bad") } else { count(cost) },
+        severity(worst),
+        words(&worst.code).class("t"),
+        count(event.count(s)),
+        made(groups::shares(groups::sum(&all)).unwrap_or_default()).class("owner"),
+        made(format!("{such_as}{text}{told}{}", list(s, event))).class("what"),
+    ]
+}
+
+/// The findings of an event, each in a line.
+fn list(s: &Summary, event: &Event) -> String {
+    let worst = &s.findings[event.worst];
+    let one_stream = event.all.iter().all(|at| s.findings[*at].stream == worst.stream);
+    let item = |at: &usize| format!("<li>{}", item(s, *at, worst, one_stream));
+    let items: String = event.listed.iter().map(item).collect();
+    let left = event.all.len() - event.listed.len();
+    let more = match left {
+        0 => String::new(),
+        n => format!(
+            "<p class=\"sub\">{} more are not shown: <code>--format json</code> lists all.</p>",
+            spaced(n as u64)
+        ),
+    };
+    let head = format!("all {} findings like this", spaced(event.all.len() as u64));
+    format!("<details><summary>{head}</summary><ol class=\"alike\">{items}</ol>{more}</details>")
+}
+
+/// One finding among those that are like `worst`: what it has of its own.
+fn item(s: &Summary, at: usize, worst: &Finding, one_stream: bool) -> String {
+    let f = &s.findings[at];
+    let path = |key: &str| format!("/findings/{at}/{key}");
+    let id = words(&f.id).span(&path("id"));
+    let mut parts =
+        vec![format!("<b>{id}</b> {}", instant(f.first_ns, s.stamp_digits()).span(&path("first_ns")))];
+    parts.push(format!("\u{d7} {}", count(f.count).span(&path("count"))));
+    if cost(f) > 0 && !counts_frames(f) {
+        parts.push(format!("frames {}", count(cost(f)).span(&path("frames"))));
+    }
+    parts.extend(groups::shares(f.owners).map(|owners| made(owners).span(&path("owners"))));
+    let other = f.stream.filter(|_| !one_stream).and_then(|at| Some((at, s.streams.get(at)?)));
+    parts.extend(other.map(|(index, stream)| super::stream_name(index, stream)));
+    if f.text != worst.text {
+        parts.push(sentence(&f.text).span(&path("text")));
+    }
+    parts.extend(waived(s, f));
+    parts.join(", ")
+}
+
+/// Which streams: a few by name, many by number.
+fn streams(s: &Summary, event: &Event) -> String {
+    let all: BTreeSet<usize> = event.findings(s).iter().filter_map(|f| f.stream).collect();
+    // An excerpt keeps the streams of what is listed.
+    let kept = event.listed.iter().chain([&event.worst]).filter_map(|at| s.findings[*at].stream);
+    let kept: BTreeSet<usize> = kept.collect();
+    let name = |at: &usize| s.streams.get(*at).map(|stream| super::stream_name(*at, stream));
+    let named: Vec<String> = kept.iter().take(groups::NAMED).filter_map(name).collect();
+    match all.len() - named.len() {
+        0 => named.join("; "),
+        n => format!("{}; and {} more streams", named.join("; "), spaced(n as u64)),
+    }
+}
+
+fn small(line: &str) -> String {
+    if line.is_empty() { String::new() } else { format!("<small>{line}</small>") }
+}
+
+/// Whether the capture spoiled it.
+fn doubt(f: &Finding) -> String {
+    if f.tainted { "tainted: the capture itself lost packets at the time" } else { "" }.to_owned()
+}
+
+/// By which waiver it does not count.
+fn waived(s: &Summary, f: &Finding) -> Option<String> {
+    let (at, w) = f.waiver.and_then(|at| Some((at, s.waivers.get(at)?)))?;
+    let path = |key: &str| format!("/waivers/{at}/{key}");
+    let (id, day) = (words(&w.id).span(&path("id")), words(&w.expires).span(&path("expires")));
+    Some(format!("waived by {id} until {day}: {}", words(&w.reason).span(&path("reason"))))
+}
+
+/// Where more is said.
+fn explain(f: &Finding) -> String {
+    format!("<code>wireproof explain {}</code>", super::escape(&f.code))
+}
+
 /// Where it was, what was expected, and where more is said.
-fn detail(s: &Summary, event: &Event, f: &Finding) -> String {
-    let at = event.at;
+fn detail(s: &Summary, at: usize, f: &Finding) -> String {
     let path = |key: &str| format!("/findings/{at}/{key}");
     let mut lines = Vec::new();
     if let Some((index, stream)) = f.stream.and_then(|at| Some((at, s.streams.get(at)?))) {
         let source = words(&stream.source).span(&format!("/streams/{index}/source"));
         lines.push(format!("{} from {source}", super::stream_name(index, stream)));
     }
-    if event.alike > 0 {
-        lines.push(format!("and {} more like it within a second, on other streams", event.alike));
-    }
     if !f.expected.is_empty() || !f.got.is_empty() {
         let (expected, got) =
             (sentence(&f.expected).span(&path("expected")), sentence(&f.got).span(&path("got")));
         lines.push(format!("expected {expected}, got {got}"));
     }
-    if let Some((at, w)) = f.waiver.and_then(|at| Some((at, s.waivers.get(at)?))) {
-        let path = |key: &str| format!("/waivers/{at}/{key}");
-        let (id, day) = (words(&w.id).span(&path("id")), words(&w.expires).span(&path("expires")));
-        lines.push(format!("waived by {id} until {day}: {}", words(&w.reason).span(&path("reason"))));
-    }
-    if f.tainted {
-        lines.push("tainted: the capture itself lost packets at the time".to_owned());
-    }
-    lines.push(format!("<code>wireproof explain {}</code>", super::escape(&f.code)));
-    lines.iter().map(|line| format!("<small>{line}</small>")).collect()
+    lines.extend(waived(s, f));
+    lines.extend([doubt(f), explain(f)]);
+    lines.iter().map(|line| small(line)).collect()
 }
 
 /// Writes losses, drops and downloads on one time line.
@@ -94,7 +183,7 @@ pub(super) fn time_line(s: &Summary, out: &mut dyn Write) -> io::Result<()> {
     if s.drains.is_empty() {
         writeln!(out, "<p class=\"sub\">No downloads of a device's record are in this run.</p>")?;
     }
-    writeln!(out, "<div class=\"strips lanes\">")?;
+    writeln!(out, "<div class=\"timed strips lanes\">")?;
     for (name, picture) in &lanes {
         writeln!(out, "<div class=\"strip\"><span>{name}</span>{picture}</div>")?;
     }

@@ -13,7 +13,7 @@ pub(super) struct Grid {
     pub(super) label: &'static str,
     /// Columns.
     pub(super) columns: &'static [Column],
-    /// Rows: their place in the record, and their cells.
+    /// Rows: their place in the record, if they have one, and their cells.
     pub(super) rows: Vec<(String, Vec<Cell>)>,
     /// A row becomes a card on a narrow screen; without it the style alone says which columns are figures, as a
     /// table of thousands of rows has no room for more.
@@ -37,7 +37,8 @@ impl Grid {
         for (path, cells) in &self.rows {
             let name = |at: usize| self.columns.get(at).map(|column| column.1).filter(|_| self.fold);
             let cells: String = cells.iter().enumerate().map(|(at, cell)| cell.td(name(at))).collect();
-            writeln!(out, "<tr data-path=\"{path}\">{cells}")?;
+            let path = if path.is_empty() { String::new() } else { format!(" data-path=\"{path}\"") };
+            writeln!(out, "<tr{path}>{cells}")?;
         }
         writeln!(out, "</tbody></table></div>")
     }

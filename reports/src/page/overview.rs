@@ -61,7 +61,7 @@ pub(super) fn write(title: &str, told: bool, s: &Summary, out: &mut dyn Write) -
 }
 
 fn about(s: &Summary) -> String {
-    let name = words(&s.source.name).span("/source/name");
+    let name = sentence(&s.source.name).span("/source/name");
     let kind = words(&s.source.kind).span("/source/kind");
     let packets = count(s.source.packets).span("/source/packets");
     let span = length(s.span_ns).span("/span_ns");

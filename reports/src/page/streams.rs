@@ -1,13 +1,17 @@
 //! The inventory: tables of outputs and of streams.
 
-use super::cell::{Cell, count, hertz, ms, words};
+use super::cell::{Cell, count, hertz, made, ms, words};
 use super::choice::Choice;
 use super::grid::{Column, Grid};
 use crate::summary::{Output, Stream, Summary};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
-/// More streams than this lie behind a line that unfolds.
+/// More streams than this lie behind a line that unfolds, in a box that scrolls; the rows of fewer become cards.
 const SHOWN: usize = 64;
+
+/// Digits of a CID that tell two senders apart.
+const CID: usize = 8;
 
 const OUTPUTS: [Column; 13] = [
     ("/name", "output", ""),
@@ -26,10 +30,11 @@ const OUTPUTS: [Column; 13] = [
 ];
 
 /// Columns of the table of streams; a page that cannot carry its whole record keeps these of each.
-pub(super) const COLUMNS: [Column; 10] = [
+pub(super) const COLUMNS: [Column; 11] = [
     ("", "#", "n"),
     ("/kind", "kind", ""),
     ("/stream_id", "id", "n"),
+    ("/name", "name", ""),
     ("/source", "from", ""),
     ("/destination", "to", ""),
     ("/datagrams", "datagrams", "n"),
@@ -46,10 +51,11 @@ pub(super) fn write(s: &Summary, choice: &Choice, out: &mut dyn Write) -> io::Re
     writeln!(out, "<h3>Outputs <small>one a device: what one frame is made of</small></h3>")?;
     Grid { label: "Outputs", columns: &OUTPUTS, rows: rows.collect(), fold: true }.write(out)?;
     super::more(s.outputs.len(), choice.outputs.len(), ("output", "outputs"), "the worst stand here", out)?;
-    let rows =
-        choice.streams.iter().map(|at| (format!("/streams/{at}"), stream(*at, &s.streams[*at]).to_vec()));
-    let table = Grid { label: "Streams", columns: &COLUMNS, rows: rows.collect(), fold: false };
+    let shared = shared(s);
+    let row = |at: &usize| (format!("/streams/{at}"), stream(*at, &s.streams[*at], &shared).to_vec());
+    let rows = choice.streams.iter().map(row).collect();
     let folded = s.streams.len() > SHOWN;
+    let table = Grid { label: "Streams", columns: &COLUMNS, rows, fold: !folded };
     if folded {
         let n = count(s.totals.streams).span("/totals/streams");
         writeln!(out, "<details>\n<summary>Streams: {n}</summary>")?;
@@ -68,7 +74,7 @@ fn output(o: &Output) -> [Cell; 13] {
         words(&o.protocol),
         count(o.streams.len() as u64),
         count(u64::from(o.datagrams_per_frame)),
-        hertz(o.rate_mhz),
+        hertz(f.seen, o.rate_mhz),
         count(f.seen),
         count(f.complete),
         bad(f.torn),
@@ -80,15 +86,35 @@ fn output(o: &Output) -> [Cell; 13] {
     ]
 }
 
-fn stream(at: usize, s: &Stream) -> [Cell; 10] {
+/// Names that several senders have.
+fn shared(s: &Summary) -> BTreeSet<&str> {
+    let mut senders: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (name, sender) in s.streams.iter().filter_map(|s| Some((s.name.as_deref()?, s.sender.as_deref()?))) {
+        senders.entry(name).or_default().insert(sender);
+    }
+    senders.into_iter().filter(|(_, senders)| senders.len() > 1).map(|(name, _)| name).collect()
+}
+
+/// The name; where several senders have it, with the first digits of the CID.
+fn name(s: &Stream, shared: &BTreeSet<&str>) -> Cell {
+    let name = s.name.as_deref().unwrap_or_default();
+    let cell = words(name);
+    match s.sender.as_deref().filter(|_| shared.contains(name)).and_then(|cid| cid.get(..CID)) {
+        Some(cid) => cell.and(name, &format!(" <small>CID {}\u{2026}</small>", super::escape(cid))),
+        None => cell,
+    }
+}
+
+fn stream(at: usize, s: &Stream, shared: &BTreeSet<&str>) -> [Cell; 11] {
     [
-        super::cell::made(at.to_string()).class("n"),
+        made(at.to_string()).class("n"),
         words(&s.kind),
         count(u64::from(s.stream_id)),
+        name(s, shared),
         words(&s.source),
         words(s.destination.as_deref().unwrap_or_default()),
         count(s.datagrams),
-        hertz(s.rate_mhz),
+        hertz(s.datagrams, s.rate_mhz),
         bad(s.sequence.lost),
         bad(s.frames.torn),
         ms(s.interval_ns.p99),

@@ -2,12 +2,17 @@
 
 use super::{Align, Grid, Part, Sheet};
 use crate::page::{escape, prose, shell};
+use crate::text::fit;
 use std::io::{self, Write};
+
+/// Longest title and longest cell, characters: names come from the wire.
+const TITLE: usize = 200;
+const CELL: usize = 600;
 
 /// Writes the page.
 pub(super) fn write(sheet: &Sheet, out: &mut dyn Write) -> io::Result<()> {
-    let (word, title) = (escape(&sheet.word), escape(&sheet.title));
-    shell::open(&format!("{} {}", sheet.word, sheet.title), out)?;
+    let (word, title) = (escape(&sheet.word), escape(&fit(&sheet.title, TITLE)));
+    shell::open(&format!("{} {}", sheet.word, fit(&sheet.title, TITLE)), out)?;
     let class = class(&sheet.word).map(|class| format!("<span class=\"{class} badge\">{word}</span>"));
     writeln!(out, "<h1>{} {title}</h1>", class.unwrap_or(word))?;
     sheet.parts.iter().filter(|part| !part.is_empty()).try_for_each(|one| part(one, out))?;
@@ -54,7 +59,7 @@ fn side(align: Align) -> &'static str {
 fn cell(text: &str, (name, align): &(String, Align)) -> String {
     let class = class(text).map(|class| format!(" class=\"{class}\""));
     let class = class.unwrap_or_else(|| side(*align).to_owned());
-    format!("<td{class} data-name=\"{}\">{}", escape(name), escape(text))
+    format!("<td{class} data-name=\"{}\">{}", escape(name), escape(&fit(text, CELL)))
 }
 
 /// The class of colour of a text that begins with a word that judges.

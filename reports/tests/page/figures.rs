@@ -67,8 +67,13 @@ fn figure(path: String, e: &Element) -> Figure {
 pub(super) fn problem(record: &Value, f: &Figure) -> Option<String> {
     let Some(value) = record.pointer(&f.path) else { return Some(format!("{f:?} stands nowhere")) };
     let good = match value {
+        Value::Number(n) if n.is_f64() && f.shown == "\u{2013}" => {
+            f.value == format!("{:.3}", n.as_f64().unwrap()) && is_short(record, &f.path)
+        }
         Value::Number(n) if n.is_f64() => {
-            f.value == format!("{:.3}", n.as_f64().unwrap()) && f.shown == f.value
+            f.value == format!("{:.3}", n.as_f64().unwrap())
+                && f.shown == f.value
+                && !is_short(record, &f.path)
         }
         // A fraction that is whole may stand in the record without its digits.
         Value::Number(n) if f.value == format!("{n}.000") => f.shown == f.value,
@@ -79,13 +84,32 @@ pub(super) fn problem(record: &Value, f: &Figure) -> Option<String> {
                     n.as_i64().map(i128::from).unwrap_or_else(|| i128::from(n.as_u64().unwrap())),
                 )
         }
-        Value::String(text) => f.value == wireproof_reports::text::clean(text).trim() && f.shown == f.value,
+        Value::String(text) => {
+            let whole = wireproof_reports::text::clean(text);
+            is_of(&f.value, whole.trim()) && is_of(&f.shown, whole.trim())
+        }
         Value::Array(list) => f.value == list.len().to_string() && writes(&f.shown, list.len() as i128),
         Value::Object(map) => shares(&f.shown, map),
         Value::Null => f.shown.is_empty(),
         Value::Bool(_) => false,
     };
     (!good).then(|| format!("{f:?} is {value}"))
+}
+
+/// The text, or as much of a long one as a page has room for.
+fn is_of(shown: &str, whole: &str) -> bool {
+    shown == whole
+        || shown.strip_suffix('\u{2026}').is_some_and(|begin| {
+            whole.starts_with(begin) && [120, 600].contains(&(begin.chars().count() + 1))
+        })
+}
+
+/// A rate of fewer than four events, or of less than a tenth of a second.
+fn is_short(record: &Value, path: &str) -> bool {
+    let Some(of) = path.strip_suffix("/rate_hz").and_then(|of| record.pointer(of)) else { return false };
+    let events = of.pointer("/datagrams").or_else(|| of.pointer("/frames/seen")).unwrap().as_u64().unwrap();
+    let seconds = (events.max(1) - 1) as f64 / of["rate_hz"].as_f64().unwrap().max(1e-9);
+    events < 4 || seconds < 0.0999
 }
 
 /// `sender 2, wire 1`: each with the number of the record.

@@ -15,8 +15,10 @@ mod wire;
 use figures::{figures, problem, record};
 use html::{Element, read};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::Path;
 use wireproof_reports::page::{self, Section};
+use wireproof_reports::summary::Finding;
 use wireproof_reports::waiver::{Day, Most, Scope};
 use wireproof_reports::{
     Alerts, Filter, Format, Observer, Style, Summary, Terms, Waiver, WaiverState, render,
@@ -131,7 +133,9 @@ fn bare(e: &Element, list: &mut Vec<String>) {
         return;
     }
     let text = e.own_text();
-    let known = ["in the bin from", "not shown", "more like it"].iter().any(|known| text.contains(known));
+    let known = ["in the bin from", "not shown", "more streams", "findings like this", "CID "]
+        .iter()
+        .any(|known| text.contains(known));
     let row = e.name == "td";
     if text.contains(|c: char| c.is_ascii_digit()) && !known && !row {
         list.push(text.trim().to_owned());
@@ -232,12 +236,100 @@ fn what_cost_the_most_frames_comes_first() {
     let (tree, _) = check("planted", &text("planted", &planted()));
     let table = tree.find("table").into_iter().find(|t| t.get("aria-label") == Some("Events")).unwrap();
     let rows: Vec<&Element> =
-        table.find("tr").into_iter().filter(|tr| tr.get("data-path").is_some()).collect();
+        table.find("tr").into_iter().filter(|tr| tr.elements().all(|e| e.name == "td")).collect();
     let cost = |row: &&Element| row.elements().nth(1).unwrap().text().trim().parse::<u64>().unwrap();
     let costs: Vec<u64> = rows.iter().map(cost).collect();
     assert!(costs.len() >= 4 && costs[0] > 0 && costs.windows(2).all(|w| w[0] >= w[1]), "{costs:?}");
     let code = rows[0].elements().nth(3).unwrap().text();
     assert!(rows[0].text().contains(&format!("wireproof explain {}", code.trim())), "{}", rows[0].text());
+}
+
+/// The rows of the events.
+fn events(tree: &Element) -> Vec<&Element> {
+    let table = tree.find("table").into_iter().find(|t| t.get("aria-label") == Some("Events")).unwrap();
+    table.find("tbody")[0].find("tr")
+}
+
+#[test]
+fn findings_alike_are_one_row_that_has_each_of_them() {
+    let summary = of_file(&runs::scattered(), "scattered.pcapng");
+    let lost: Vec<&Finding> = summary.findings.iter().filter(|f| f.code == "SEQ-LOST").collect();
+    assert!(lost.len() >= 40, "{}", lost.len());
+    let (tree, _) = check("scattered", &text("scattered", &summary));
+    let rows = events(&tree);
+    let codes: Vec<String> =
+        rows.iter().map(|row| row.elements().nth(3).unwrap().text().trim().to_owned()).collect();
+    assert_eq!(codes.iter().filter(|code| *code == "SEQ-LOST").count(), 1, "{codes:?}");
+    let row = rows[codes.iter().position(|code| code == "SEQ-LOST").unwrap()];
+    let cell = |at: usize| row.elements().nth(at).unwrap().text().trim().to_owned();
+    assert_eq!(cell(4), lost.iter().map(|f| f.count).sum::<u64>().to_string());
+    assert_eq!(cell(5), format!("unknown {}", lost.iter().map(|f| f.owners.unwrap().unknown).sum::<u64>()));
+    let summaries = row.find("summary");
+    assert_eq!(summaries[0].text(), format!("all {} findings like this", lost.len()));
+    let ids: Vec<String> = row.find("li").iter().map(|li| li.find("b")[0].text()).collect();
+    assert_eq!(ids, lost.iter().map(|f| f.id.clone()).collect::<Vec<_>>(), "every finding is there");
+    // Whatever else was found has a row, in sight without scrolling past forty.
+    let kinds: BTreeSet<&str> = summary.findings.iter().map(|f| f.code.as_str()).collect();
+    assert!(kinds.len() > 1 && rows.len() < 10, "{kinds:?} {codes:?}");
+    assert!(kinds.iter().all(|kind| codes.iter().any(|code| code == kind)), "{kinds:?} {codes:?}");
+}
+
+#[test]
+fn streams_have_the_names_of_their_senders_and_where_those_are_alike_the_cid() {
+    let named = |names: [&str; 2]| {
+        let mut summary = planted();
+        for (at, name) in names.iter().enumerate() {
+            summary.streams[at].name = Some((*name).to_owned());
+            summary.streams[at].sender = Some(format!("{at}cde5d2f-1111-2222-3333-444455556666"));
+            summary.streams[at].stream_id = 1;
+        }
+        summary.streams.truncate(2);
+        let (tree, _) = check("names", &text("names", &summary));
+        let table =
+            tree.find("table").into_iter().find(|t| t.get("aria-label") == Some("Streams")).unwrap().clone();
+        assert_eq!(table.get("class"), Some("fold"), "few streams become cards on a narrow screen");
+        let rows: Vec<String> = table.find("tbody")[0]
+            .find("tr")
+            .iter()
+            .map(|row| row.elements().nth(3).unwrap().text())
+            .collect();
+        rows.iter().map(|name| name.trim().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(named(["Desk A", "Desk B"]), ["Desk A", "Desk B"]);
+    assert_eq!(named(["Desk", "Desk"]), ["Desk CID 0cde5d2f\u{2026}", "Desk CID 1cde5d2f\u{2026}"]);
+}
+
+#[test]
+fn a_name_of_two_hundred_thousand_characters_stays_in_the_record() {
+    let mut summary = planted();
+    let long = "<Pult>".repeat(34_000);
+    summary.streams.iter_mut().for_each(|s| s.name = Some(long.clone()));
+    summary.outputs.iter_mut().for_each(|o| o.name.clone_from(&long));
+    summary.source.name = format!("/captures/{long}");
+    summary.findings.iter_mut().for_each(|f| f.text = format!("{long} lost"));
+    let page = text("long", &summary);
+    assert!(page.len() < LARGEST / 4, "{} octets", page.len());
+    let (tree, _) = check("long", &page);
+    assert!(tree.find("title")[0].text().chars().count() < 120);
+    // One that is small enough is carried whole.
+    let mut summary = planted();
+    summary.streams[0].name = Some("x".repeat(9_000));
+    let page = text("longer", &summary);
+    let (tree, _) = check("longer", &page);
+    assert_eq!(record(&tree)["streams"][0]["name"].as_str().unwrap().len(), 9_000);
+    assert_eq!(page.matches(&"x".repeat(121)).count(), 9_000 / 121, "only in the record");
+}
+
+#[test]
+fn three_datagrams_within_microseconds_have_no_rate() {
+    let mut summary = planted();
+    summary.streams[0].datagrams = 3;
+    summary.streams[0].rate_mhz = 153_846_154;
+    let page = text("short", &summary);
+    let (tree, _) = check("short", &page);
+    assert!(page.contains("data-value=\"153846.154\" data-name=\"per second\">\u{2013}<"), "{page}");
+    assert_eq!(record(&tree)["streams"][0]["rate_hz"], 153_846.154);
+    assert!(!page.contains(">153846.154"));
 }
 
 #[test]
@@ -248,7 +340,7 @@ fn four_thousand_streams_are_a_small_page_that_says_what_it_leaves_out() {
     assert!(page.len() < LARGEST, "{} octets", page.len());
     let (tree, n) = check("many", &page);
     assert!(n > 4_096 * 7, "{n} figures");
-    for said in ["more outputs are not shown: the worst are drawn", "findings are not shown"] {
+    for said in ["more outputs are not shown: the worst are drawn", " more are not shown: <code>"] {
         assert!(page.contains(said), "{said}");
     }
     assert!(record(&tree)["excerpt"].as_str().unwrap().contains("--format json"));

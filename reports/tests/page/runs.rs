@@ -110,6 +110,22 @@ fn drain(number: u64) -> Drain {
     }
 }
 
+/// Twenty seconds of one universe that loses a single datagram forty times, and one that comes twice.
+pub(super) fn scattered() -> Account {
+    let mut w = Wire::sacn();
+    for i in 0..880u32 {
+        let octets = Data::numbered(i as u8).octets();
+        if i % 20 != 10 || i < 40 {
+            w.send(&octets);
+        }
+        if i == 15 {
+            w.send(&octets);
+        }
+        w.wait(25 * MS);
+    }
+    w.finish()
+}
+
 /// So many DDP displays of one host each, most of them with a loss.
 pub(super) fn many(streams: u32) -> Account {
     let mut w = Wire::new(4048);

@@ -21,7 +21,42 @@ struct DeviceAccount {
 #[derive(Deserialize)]
 struct DeviceOutput {
     datagrams: u64,
+    handed: u64,
     goodbyes: u64,
+}
+
+/// Every datagram on its way from the device to the observer: what left it is what was seen, without what was seen
+/// twice, and with what is missing behind it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Balance {
+    /// Left the device by its own account, each once, those lost behind it included; `None` without such an account.
+    left: Option<u64>,
+    seen: u64,
+    /// Seen once more than they were sent.
+    duplicates: u64,
+    /// Owners of what is missing; what was never sent has not left.
+    missing: Owners,
+}
+
+impl Balance {
+    /// Seen, without duplicates, with those missing behind the device.
+    fn sum(&self) -> Option<u64> {
+        let Owners { wire, observer, unknown, .. } = self.missing;
+        (self.seen + wire + observer + unknown).checked_sub(self.duplicates)
+    }
+
+    fn is_even(&self) -> bool {
+        self.left.is_some() && self.left == self.sum()
+    }
+
+    /// `7696 left the device = 7696 seen - 1 seen twice + 1 missing behind it`.
+    fn line(&self) -> String {
+        let Owners { wire, observer, unknown, .. } = self.missing;
+        let left = self.left.map_or_else(|| "?".to_owned(), |n| n.to_string());
+        let sign = if self.is_even() { "=" } else { "is not" };
+        let (seen, twice, behind) = (self.seen, self.duplicates, wire + observer + unknown);
+        format!("{left} left the device {sign} {seen} seen - {twice} seen twice + {behind} missing behind it")
+    }
 }
 
 impl Demo<'_> {
@@ -29,8 +64,8 @@ impl Demo<'_> {
     /// every ring that came verified, every datagram that left the device seen. Empty: the demo is good.
     pub(super) fn amiss(&self, summary: &Summary, comparison: &Comparison) -> Vec<String> {
         let (good, broken, bad) = rings(summary);
-        let (sent, seen) = (self.sent(), summary.datagrams.lighting);
-        let told = sent.map_or_else(|| "no account".to_owned(), |n| n.to_string());
+        let (taken, seen, balance) = (self.taken(), summary.datagrams.lighting, self.balance(summary));
+        let told = taken.map_or_else(|| "no account".to_owned(), |n| n.to_string());
         let planted = self.faults.len();
         let checks = [
             (
@@ -42,16 +77,31 @@ impl Demo<'_> {
             (summary.observer.lost == 0, format!("the observer lost {}", summary.observer.lost)),
             (bad == 0, format!("{bad} of {} rings were not verified", good + bad)),
             (good > 0, format!("no ring came whole ({broken} were broken off by the end of the run)")),
-            (sent == Some(seen), format!("the device sent {told} datagrams, {seen} were seen")),
+            (taken == Some(seen), format!("the way took {told} datagrams, {seen} were seen")),
+            (balance.is_even(), format!("datagrams: {}", balance.line())),
         ];
         checks.into_iter().filter(|(holds, _)| !holds).map(|(_, text)| text).collect()
     }
 
-    /// Datagrams that left the device, by its own account, those lost behind its engine left out.
-    fn sent(&self) -> Option<u64> {
-        let text = fs::read_to_string(self.out.join("device.json")).ok()?;
-        let account: DeviceAccount = serde_json::from_str(&text).ok()?;
-        Some(account.outputs.iter().map(|o| o.datagrams + o.goodbyes).sum())
+    /// The device's own account.
+    fn account(&self) -> Option<DeviceAccount> {
+        serde_json::from_str(&fs::read_to_string(self.out.join("device.json")).ok()?).ok()
+    }
+
+    /// Datagrams that the device's kernel took, as often as it took them.
+    fn taken(&self) -> Option<u64> {
+        Some(self.account()?.outputs.iter().map(|o| o.datagrams + o.goodbyes).sum())
+    }
+
+    /// What left the device against what was seen.
+    fn balance(&self, summary: &Summary) -> Balance {
+        let twice = summary.streams.iter().map(|s| s.sequence.duplicates).sum::<u64>();
+        Balance {
+            left: self.account().map(|account| account.outputs.iter().map(|o| o.handed + o.goodbyes).sum()),
+            seen: summary.datagrams.lighting,
+            duplicates: twice + summary.datagrams.capture_duplicates,
+            missing: owners(summary),
+        }
     }
 
     /// The line that says it all.
@@ -96,12 +146,8 @@ impl Demo<'_> {
             n => format!(" ({n} more broken off by the end of the run)"),
         };
         lines.push(format!("rings: {good} of {} verified{cut}", good + bad));
-        let seen = summary.datagrams.lighting;
-        let sent = self.sent().map_or_else(|| "?".to_owned(), |n| n.to_string());
-        lines.push(format!(
-            "datagrams: {sent} left the device, {seen} seen; missing: {}",
-            shares(&owners(summary))
-        ));
+        let missing = shares(&owners(summary));
+        lines.push(format!("datagrams: {}; missing: {missing}", self.balance(summary).line()));
         lines
     }
 
@@ -131,20 +177,24 @@ impl Demo<'_> {
 
     fn datagrams(&self, summary: &Summary) -> Section {
         let (good, broken, bad) = rings(summary);
-        let o = owners(summary);
+        let balance = self.balance(summary);
+        let o = balance.missing;
         let row = |what: &str, n: u64| vec![what.to_owned(), n.to_string()];
+        let verdict = if balance.is_even() { "It adds up" } else { "It does NOT add up" };
         Section {
             heading: "Every datagram accounted for".to_owned(),
-            text: String::new(),
+            text: format!("{verdict}: {}. What was never sent has not left it.", balance.line()),
             columns: vec![String::new(), "number".to_owned()],
             rows: vec![
+                row("datagrams seen", balance.seen),
+                row("\u{2212} seen twice (duplicates)", balance.duplicates),
+                row("+ missing: lost behind the device (wire)", o.wire),
+                row("+ missing: lost by the observer", o.observer),
+                row("+ missing: unknown", o.unknown),
+                row("= together", balance.sum().unwrap_or_default()),
+                row("datagrams that left the device, by its own account", balance.left.unwrap_or_default()),
+                row("never left it: missing (sender)", o.sender),
                 row("frames of the device", self.frames),
-                row("datagrams that left it, by its own account", self.sent().unwrap_or_default()),
-                row("datagrams seen", summary.datagrams.lighting),
-                row("missing: never sent (sender)", o.sender),
-                row("missing: lost behind the device (wire)", o.wire),
-                row("missing: lost by the observer", o.observer),
-                row("missing: unknown", o.unknown),
                 row("rings verified", good),
                 row("rings refused or not whole", bad),
                 row("downloads broken off by the end of the run", broken),
@@ -205,5 +255,31 @@ mod tests {
         let (account, observer) =
             (wireproof_protocols::verify::Account::default(), wireproof_reports::Observer::default());
         Summary::of_run(&account, wireproof_reports::Source::default(), observer, false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn balance(left: u64, seen: u64, duplicates: u64, wire: u64) -> Balance {
+        let missing = Owners { wire, sender: 4, ..Owners::default() };
+        Balance { left: Some(left), seen, duplicates, missing }
+    }
+
+    #[test]
+    fn every_term_of_the_balance_counts() {
+        let even = balance(7_696, 7_696, 1, 1);
+        assert!(even.is_even() && balance(10, 10, 0, 0).is_even() && balance(10, 9, 0, 1).is_even());
+        assert_eq!(even.line(), "7696 left the device = 7696 seen - 1 seen twice + 1 missing behind it");
+        for odd in [balance(7_696, 7_696, 0, 1), balance(7_696, 7_696, 1, 0), balance(7_695, 7_696, 1, 1)] {
+            assert!(!odd.is_even() && odd.line().contains("left the device is not"), "{odd:?}");
+        }
+        assert!(
+            !Balance { left: None, ..even }.is_even()
+                && Balance { left: None, ..even }.line().starts_with("? ")
+        );
+        let twice = Balance { seen: 0, duplicates: 1, missing: Owners::default(), left: Some(0) };
+        assert_eq!((twice.sum(), twice.is_even()), (None, false));
     }
 }

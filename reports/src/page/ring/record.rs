@@ -5,7 +5,7 @@ use super::choice::{Choice, Picks};
 use super::frame::{self, FrameRow};
 use super::time::{self, GapRow, TimeLine};
 use crate::ring_summary::RingSummary;
-use crate::text::clean;
+use crate::text::{base_name, clean};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use wireproof_recorder::account::Share;
@@ -182,7 +182,7 @@ pub(super) fn page(name: &str, source: &Source<'_>, mut summary: RingSummary) ->
     };
     RingPage {
         schema: SCHEMA,
-        name: clean(super::super::file_name(name)).into_owned(),
+        name: clean(base_name(name)).into_owned(),
         copy: copied(source),
         whole: whole(source, &summary),
         gaps,
