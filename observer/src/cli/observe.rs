@@ -13,9 +13,8 @@ use crate::live::multicast::Joins;
 use crate::live::quiet::Quiet;
 use crate::live::receive::Manner;
 use crate::live::record::RecordPlan;
-use crate::live::ring::RingSource;
 use crate::live::source::{Source as LiveSource, SourceInfo};
-use crate::live::tap::{BUFFER_BYTES, TapFilter, TapOptions};
+use crate::live::tap::{BUFFER_BYTES, TapFilter, TapOptions, packet_ring};
 use crate::live::udp::{UdpOptions, UdpSource};
 use crate::rig_file;
 use std::collections::BTreeMap;
@@ -41,17 +40,17 @@ pub(super) fn run(args: &ObserveArgs) -> Result<u8, Failure> {
     serve::check(&args.serve)?;
     let settings = Settings::resolve(&args.report)?;
     let rig = settings.rig.as_deref().map(rig_file::load).transpose()?;
-    let no_drop_counter = !cfg!(target_os = "linux");
-    let options = Options { rig, strict: settings.strict, no_drop_counter };
     let drain = drain(args)?;
     if args.self_check {
-        let text = stall::check()?;
+        let text = stall::check(args.portable)?;
         if !args.quiet {
             say(&text);
         }
     }
     let interrupted = interrupts()?;
     let (sources, _quiet) = open(args)?;
+    let no_drop_counter = sources.iter().any(|source| !source.counts_drops());
+    let options = Options { rig, strict: settings.strict, no_drop_counter };
     let infos: Vec<SourceInfo> = sources.iter().map(|source| source.info().clone()).collect();
     let (web, glances) = serve::start(&args.serve, (args.report.anonymize, args.quiet), &infos)?;
     let is_terminal = io::stderr().is_terminal();
@@ -78,8 +77,8 @@ pub(super) fn run(args: &ObserveArgs) -> Result<u8, Failure> {
     if let Some(interface) = &args.tap {
         let filter = TapFilter::Ports(protocol_ports());
         let options = TapOptions { promiscuous: false, ..TapOptions::new(interface.clone(), filter) };
-        let tap = RingSource::open(&options).map_err(|e| Failure::io_line(&e))?;
-        *run.tap.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(tap));
+        let tap = packet_ring(&options).map_err(|e| Failure::io_line(&e))?;
+        *run.tap.lock().unwrap_or_else(PoisonError::into_inner) = Some(tap);
     }
     if args.tui {
         return full_screen(args, &settings, sources, options, &run);
@@ -314,14 +313,14 @@ fn open(args: &ObserveArgs) -> Result<Sources, Failure> {
 
 #[cfg(not(feature = "libpcap"))]
 fn tap(_: &ObserveArgs, options: TapOptions) -> Result<Box<dyn LiveSource>, Failure> {
-    Ok(Box::new(RingSource::open(&options).map_err(|e| Failure::io_line(&e))?))
+    packet_ring(&options).map_err(|e| Failure::io_line(&e))
 }
 
 #[cfg(feature = "libpcap")]
 fn tap(args: &ObserveArgs, options: TapOptions) -> Result<Box<dyn LiveSource>, Failure> {
     use crate::live::pcap_source::PcapSource;
     let Some(filter) = &args.pcap else {
-        return Ok(Box::new(RingSource::open(&options).map_err(|e| Failure::io_line(&e))?));
+        return packet_ring(&options).map_err(|e| Failure::io_line(&e));
     };
     let options = TapOptions { filter: TapFilter::Expression(filter.clone()), ..options };
     Ok(Box::new(PcapSource::open(&options).map_err(|e| Failure::io_line(&e))?))
@@ -335,6 +334,7 @@ fn sockets(args: &ObserveArgs) -> Result<Sources, Failure> {
         buffer_bytes,
         rate: args.rate,
         joins: Joins { universes, interface: args.join_on.clone(), ..Joins::default() },
+        portable: args.portable,
     };
     let source = UdpSource::open(&options).map_err(|e| Failure::io_line(&e))?;
     if let Some(budget) = source.join_budget().filter(|_| !args.quiet) {

@@ -1,5 +1,6 @@
 //! Live capture: sources of datagrams, the receive loop, kernel counters, and background downloads.
 
+#[cfg(target_os = "linux")]
 mod bpf;
 pub mod conduct;
 pub mod control;
@@ -11,12 +12,16 @@ pub mod health;
 pub mod interfaces;
 pub mod multicast;
 #[cfg(feature = "libpcap")]
+mod pcap_host;
+#[cfg(feature = "libpcap")]
 pub mod pcap_source;
 pub mod quiet;
 pub mod receive;
 pub mod record;
+#[cfg(target_os = "linux")]
 pub mod ring;
 pub mod source;
+#[cfg(target_os = "linux")]
 mod sys_packet;
 mod sys_socket;
 pub(crate) mod sys_thread;
