@@ -33,10 +33,11 @@ standard_library() {
   fi
 }
 
-# Sets `build`, the command that builds for a target, or says in one line what to install and fails.
+# Sets `build` and `check`, the commands that build and check for a target, or says in one line what to install and fails.
 builder() {
   local target=$1
   build=("${cargo[@]}" build)
+  check=("${cargo[@]}" check)
   case $target in
     "$host") return 0 ;;
     *-linux-musl)
@@ -47,10 +48,21 @@ builder() {
         return 1
       fi
       ;;
+    *-apple-darwin)
+      if cargo-zigbuild --version >/dev/null 2>&1; then
+        check=(cargo-zigbuild check)
+      elif [ "$(uname -s)" != Darwin ]; then
+        say "$target: no C compiler for it: pip install ziglang cargo-zigbuild"
+        return 1
+      fi
+      ;;
   esac
   case $(standard_library "$target") in
     installed) ;;
-    source) build+=(-Zbuild-std=std,panic_abort) ;;
+    source)
+      build+=(-Zbuild-std=std,panic_abort)
+      check+=(-Zbuild-std=std,panic_abort)
+      ;;
     *)
       say "$target: its standard library is not installed: rustup target add $target"
       return 1
