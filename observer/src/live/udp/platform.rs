@@ -6,6 +6,10 @@ use socket2::Socket;
 use std::io;
 use std::os::fd::AsFd;
 
+// Elsewhere the layout of control messages and addresses is not known, and would be read wrongly.
+#[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
+compile_error!("wireproof receives on Linux and macOS only");
+
 /// True where the kernel counts the drops of a socket.
 pub(crate) const COUNTS_DROPS: bool = cfg!(target_os = "linux");
 
