@@ -25,6 +25,7 @@ pub mod source;
 mod sys_packet;
 mod sys_socket;
 pub(crate) mod sys_thread;
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only the packet ring uses all of it"))]
 pub mod tap;
 pub mod tape;
 pub mod udp;

@@ -20,6 +20,7 @@ pub(crate) const MOST_OCTETS: usize = 65_507;
 /// Octets of a `sockaddr_in6`, the longest address of a UDP socket.
 const NAME: usize = size_of::<libc::sockaddr_in6>();
 /// Room for one control message of two octets: `CMSG_SPACE(2)` is 24.
+#[cfg(target_os = "linux")]
 const CONTROL: usize = 32;
 
 /// One datagram: its buffers in order, and where it goes; a connected socket needs no address.
