@@ -120,6 +120,7 @@ struct Reader {
 }
 
 impl Reader {
+    #[allow(clippy::useless_conversion, reason = "the type of `tv_usec` differs between systems")]
     fn read(&mut self, packet: &Packet<'_>, each: &mut dyn FnMut(Seen<'_>)) {
         // With nanosecond precision asked for, the field named after microseconds holds nanoseconds.
         let stamp = packet.header.ts;
