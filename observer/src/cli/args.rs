@@ -226,6 +226,9 @@ pub(super) struct ObserveArgs {
     /// Prove first, on a socket pair of its own, that a stall of this tool is reported as its own loss
     #[arg(long)]
     pub(super) self_check: bool,
+    /// Receive as on a system that counts no drops of sockets, to see what a run is worth there
+    #[arg(long, hide = true, conflicts_with = "interface")]
+    pub(super) portable: bool,
     /// End at the first violation
     #[arg(long)]
     pub(super) fail_fast: bool,

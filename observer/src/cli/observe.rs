@@ -14,9 +14,8 @@ use crate::live::multicast::Joins;
 use crate::live::quiet::Quiet;
 use crate::live::receive::Manner;
 use crate::live::record::RecordPlan;
-use crate::live::ring::RingSource;
 use crate::live::source::{Source as LiveSource, SourceInfo};
-use crate::live::tap::{BUFFER_BYTES, TapFilter, TapOptions};
+use crate::live::tap::{BUFFER_BYTES, TapFilter, TapOptions, packet_ring};
 use crate::live::udp::{UdpOptions, UdpSource};
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
@@ -39,14 +38,14 @@ pub(super) fn run(args: &ObserveArgs) -> Result<u8, Failure> {
     }
     serve::check(&args.serve)?;
     let settings = Settings::of(&args.report)?;
-    let terms = settings.terms(!cfg!(target_os = "linux"))?;
+    let mut terms = settings.terms(false)?;
     if args.fail_fast && (terms.filter.is_some() || !terms.waivers.is_empty()) {
         let what = "--fail-fast ends at any violation, before a filter or a waiver can say anything";
         return Err(Failure::usage(what, "leave out --fail-fast, or --where and the rig's waivers"));
     }
     let drain = drain(args)?;
     if args.self_check {
-        let text = stall::check()?;
+        let text = stall::check(args.portable)?;
         if !args.quiet {
             say(&text);
         }
@@ -57,6 +56,7 @@ pub(super) fn run(args: &ObserveArgs) -> Result<u8, Failure> {
     let interrupted = interrupts()?;
     let (sources, _quiet) = open(args, args.quiet)?;
     let (tap, listening) = (beside(args)?, serve::open(&args.serve, args.report.anonymize)?);
+    terms.options.no_drop_counter = counts_no_drops(&sources);
     lower::lower(args)?;
     // Threads keep the rights that they are started with.
     let mut alerter = alerts::start(&args.alert, terms.filter.as_ref(), args.report.anonymize)?;
@@ -341,24 +341,29 @@ pub(super) fn open(args: &ObserveArgs, quiet: bool) -> Result<Sources, Failure> 
     Ok((sources, Some(held)))
 }
 
+/// Whether one of them has no counter of what it dropped.
+pub(super) fn counts_no_drops(sources: &[Box<dyn LiveSource>]) -> bool {
+    sources.iter().any(|source| !source.counts_drops())
+}
+
 /// The tap beside the sockets, if there is to be one.
 fn beside(args: &ObserveArgs) -> Result<Option<Box<dyn LiveSource>>, Failure> {
     let Some(interface) = &args.tap else { return Ok(None) };
     let filter = TapFilter::Ports(protocol_ports());
     let options = TapOptions { promiscuous: false, ..TapOptions::new(interface.clone(), filter) };
-    Ok(Some(Box::new(RingSource::open(&options).map_err(|e| Failure::io_line(&e))?)))
+    packet_ring(&options).map(Some).map_err(|e| Failure::io_line(&e))
 }
 
 #[cfg(not(feature = "libpcap"))]
 fn tap(_: &ObserveArgs, options: TapOptions) -> Result<Box<dyn LiveSource>, Failure> {
-    Ok(Box::new(RingSource::open(&options).map_err(|e| Failure::io_line(&e))?))
+    packet_ring(&options).map_err(|e| Failure::io_line(&e))
 }
 
 #[cfg(feature = "libpcap")]
 fn tap(args: &ObserveArgs, options: TapOptions) -> Result<Box<dyn LiveSource>, Failure> {
     use crate::live::pcap_source::PcapSource;
     let Some(filter) = &args.pcap else {
-        return Ok(Box::new(RingSource::open(&options).map_err(|e| Failure::io_line(&e))?));
+        return packet_ring(&options).map_err(|e| Failure::io_line(&e));
     };
     let options = TapOptions { filter: TapFilter::Expression(filter.clone()), ..options };
     Ok(Box::new(PcapSource::open(&options).map_err(|e| Failure::io_line(&e))?))
@@ -372,6 +377,7 @@ fn sockets(args: &ObserveArgs, quiet: bool) -> Result<Sources, Failure> {
         buffer_bytes,
         rate: args.rate,
         joins: Joins { universes, interface: args.join_on.clone(), ..Joins::default() },
+        portable: args.portable,
     };
     let source = UdpSource::open(&options).map_err(|e| Failure::io_line(&e))?;
     if let Some(budget) = source.join_budget().filter(|_| !quiet) {

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use wireproof_matrices::soak::{After, DiskPolicy, Rule, Soak, rate_text};
+use wireproof_protocols::verify::Options;
 use wireproof_reports::soak::{METRIC, SoakReport, Window};
 use wireproof_reports::{Format, Style, Terms, Verdict};
 
@@ -161,7 +162,9 @@ impl Course<'_> {
             ..Run::default()
         };
         let (view, first) = (&mut self.view, number == 1);
-        let observed = conduct(sources, self.terms.options.clone(), &run, &mut |event| match event {
+        let no_drop_counter = observe::counts_no_drops(&sources);
+        let options = Options { no_drop_counter, ..self.terms.options.clone() };
+        let observed = conduct(sources, options, &run, &mut |event| match event {
             Event::Listening(_) if !first => {}
             event => view.show(&event),
         });

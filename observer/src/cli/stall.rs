@@ -6,18 +6,23 @@ use crate::live::control::{Control, stall};
 /// Exit code of a tool that does not report its own loss: nothing it says of others can be believed.
 const INVALID: u8 = 4;
 
-/// Runs the control.
+/// Runs the control, on portable sockets when asked to.
 ///
 /// Returns the line that says what was found.
-pub(super) fn check() -> Result<String, Failure> {
+pub(super) fn check(portable: bool) -> Result<String, Failure> {
     let todo = "see `wireproof doctor`";
-    let c: Control = stall().map_err(|e| Failure::io(&format!("the self-check cannot run ({e})"), todo))?;
+    let c: Control =
+        stall(portable).map_err(|e| Failure::io(&format!("the self-check cannot run ({e})"), todo))?;
+    let counted = if c.has_counter {
+        format!("{} counted by the kernel", c.counted)
+    } else {
+        "no counter of drops".to_owned()
+    };
     let text = format!(
-        "stopped for {} ms: {} datagrams sent, {} received, {} counted by the kernel, {} missing, {} of them the observer's",
+        "stopped for {} ms: {} datagrams sent, {} received, {counted}, {} missing, {} of them the observer's",
         c.stopped.as_millis(),
         c.sent,
         c.received,
-        c.counted,
         c.missing,
         c.observers
     );

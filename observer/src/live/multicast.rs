@@ -17,11 +17,11 @@ const LAST_UNIVERSE: u16 = 63_999;
 /// Most groups of one source: 205 sockets at 20 each. The kernel walks all sockets of a port for each datagram, so
 /// that many more would cost it more than a packet ring does.
 pub const MOST_GROUPS: usize = 4_096;
-/// Memberships per socket in an untouched Linux.
-const DEFAULT_LIMIT: usize = 20;
+/// Memberships per socket in an untouched Linux; macOS takes 4,095 (`IP_MAX_MEMBERSHIPS`), without a switch.
+const DEFAULT_LIMIT: usize = if cfg!(target_os = "linux") { 20 } else { MOST_PER_SOCKET };
 /// Most memberships put on one socket, whatever the limit: they are paid from `net.core.optmem_max`, of which older
-/// kernels give 20 KiB.
-const MOST_PER_SOCKET: usize = 256;
+/// kernels give 20 KiB. Elsewhere one socket of a port takes all: a second one would need SO_REUSEPORT.
+const MOST_PER_SOCKET: usize = if cfg!(target_os = "linux") { 256 } else { 4_095 };
 /// Where Linux keeps the limit.
 const LIMIT_FILE: &str = "/proc/sys/net/ipv4/igmp_max_memberships";
 
@@ -135,7 +135,7 @@ impl fmt::Display for JoinBudget {
         let JoinBudget { groups, sockets, per_socket, interface } = self;
         let plural = if *sockets == 1 { "" } else { "s" };
         write!(f, "{groups} multicast groups joined on {interface} over {sockets} socket{plural}")?;
-        match per_socket {
+        match per_socket.filter(|_| cfg!(target_os = "linux")) {
             Some(most) => write!(f, ", at most {most} each in IPv4 (net.ipv4.igmp_max_memberships)"),
             None => Ok(()),
         }

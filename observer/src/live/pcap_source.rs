@@ -5,11 +5,11 @@
 //! buffer when they were learnt of, or as soon as the buffer is empty.
 
 use super::interfaces;
+use super::pcap_host::{self, PRECISION, UNIT_NS};
 use super::source::{Layer, Seen, Source, SourceCounters, SourceInfo};
-use super::sys_packet;
 use super::tap::{self, Aside, Offload, Taken, TapError, TapFilter, TapOptions, Teller};
 use crate::capture::{LinkType, RECORD_MAX};
-use pcap::{Active, Capture, Direction, Error, Packet, Precision};
+use pcap::{Active, Capture, Direction, Error, Packet};
 use std::collections::VecDeque;
 use std::io;
 use std::time::Duration;
@@ -39,8 +39,7 @@ impl PcapSource {
     pub fn open(options: &TapOptions) -> Result<Self, TapError> {
         let interface = interfaces::find(&options.interface)?;
         let name = interface.name.as_str();
-        // libpcap says in a sentence of its own what this says with an error number.
-        sys_packet::open().map_err(|error| TapError::refused(name, "opening a packet socket", error))?;
+        pcap_host::may_open(name)?;
         let mut capture = activate(name, options).map_err(|error| failed(name, "opening libpcap", error))?;
         let number = capture.get_datalink().0;
         let link_type = LinkType(u16::try_from(number).unwrap_or(u16::MAX));
@@ -61,25 +60,11 @@ impl PcapSource {
         let reader = Reader { teller: Teller::new(link_type), received: 0, cut: 0 };
         Ok(PcapSource { capture, reader, drops, granted: info.buffer_bytes.1, info })
     }
-
-    /// Waits for frames, or for bad news of the interface; true when there are frames.
-    fn wait(&mut self, wait: Duration) -> io::Result<bool> {
-        let woken = sys_packet::wait(&self.capture, wait)?;
-        let error = if woken.failed { sys_packet::take_error(&self.capture)? } else { None };
-        if !woken.readable && sys_packet::bound(&self.capture)?.index.is_none() {
-            return Err(tap::was_removed(&self.info.name));
-        }
-        match error {
-            None => Ok(woken.readable),
-            Some(error) if error.kind() == io::ErrorKind::NetworkDown => Err(tap::went_down(&self.info.name)),
-            Some(error) => Err(error),
-        }
-    }
 }
 
 impl Source for PcapSource {
     fn poll(&mut self, wait: Duration, each: &mut dyn FnMut(Seen<'_>)) -> io::Result<usize> {
-        let readable = self.wait(wait)?;
+        let readable = pcap_host::wait(&self.capture, &self.info.name, wait)?;
         self.drops.learn(&mut self.capture, self.reader.received).map_err(said)?;
         if !readable {
             self.drops.announce(u64::MAX, each);
@@ -135,10 +120,12 @@ struct Reader {
 }
 
 impl Reader {
+    #[allow(clippy::useless_conversion, reason = "the type of `tv_usec` differs between systems")]
     fn read(&mut self, packet: &Packet<'_>, each: &mut dyn FnMut(Seen<'_>)) {
         // With nanosecond precision asked for, the field named after microseconds holds nanoseconds.
         let stamp = packet.header.ts;
-        let at = Timestamp(stamp.tv_sec.saturating_mul(1_000_000_000).saturating_add(stamp.tv_usec));
+        let fraction_ns = i64::from(stamp.tv_usec) * UNIT_NS;
+        let at = Timestamp(stamp.tv_sec.saturating_mul(1_000_000_000).saturating_add(fraction_ns));
         let (data, length) = (packet.data, packet.header.len);
         self.received += 1;
         self.cut += u64::from(length as usize > data.len());
@@ -208,12 +195,11 @@ fn activate(name: &str, options: &TapOptions) -> Result<Capture<Active>, Error> 
         .snaplen(i32::try_from(RECORD_MAX).unwrap_or(i32::MAX))
         .buffer_size(buffer(options.buffer_bytes))
         .timeout(RETIRE_MS)
-        .precision(Precision::Nano)
+        .precision(PRECISION)
         .open()?
         .setnonblock()?;
     capture.direction(Direction::In)?;
-    // libpcap leaves out by direction what the kernel has counted already; so the kernel is to leave it out too.
-    sys_packet::ignore_outgoing(&capture)?;
+    pcap_host::only_incoming(&capture)?;
     Ok(capture)
 }
 

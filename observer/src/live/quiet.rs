@@ -1,13 +1,10 @@
 //! Keeps the host silent about datagrams that only the tap wants: without a socket on the port, the host answers
 //! each with ICMP port unreachable, which costs time and shows on the wire.
 
-use socket2::{Domain, SockFilter, Socket, Type};
+use socket2::{Domain, Socket, Type};
 use std::collections::BTreeSet;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-
-/// `BPF_RET | BPF_K`: the kernel keeps that many octets, so none.
-const RETURN: u16 = 0x06;
 
 /// Sockets that take the ports and throw everything away, for as long as this lives. The kernel counts what they
 /// throw away as UDP `InErrors`, never as `RcvbufErrors`.
@@ -52,12 +49,26 @@ fn sink(address: SocketAddr) -> io::Result<Socket> {
     if address.is_ipv6() {
         socket.set_only_v6(true)?;
     }
-    socket.attach_filter(&[SockFilter::new(RETURN, 0, 0, 0)])?;
+    keep_nothing(&socket)?;
     socket.bind(&address.into())?;
     // Only once bound, so that no program loses its port to the observer: one that comes later and shares the
     // port gets it, and every datagram sent to it.
     socket.set_reuse_address(true)?;
     Ok(socket)
+}
+
+/// Lets the kernel throw away whatever comes.
+#[cfg(target_os = "linux")]
+fn keep_nothing(socket: &Socket) -> io::Result<()> {
+    /// `BPF_RET | BPF_K`: the kernel keeps that many octets, so none.
+    const RETURN: u16 = 0x06;
+    socket.attach_filter(&[socket2::SockFilter::new(RETURN, 0, 0, 0)])
+}
+
+/// Elsewhere there is no such filter: the buffer has no room to speak of, and nobody counts what it drops.
+#[cfg(not(target_os = "linux"))]
+fn keep_nothing(socket: &Socket) -> io::Result<()> {
+    socket.set_recv_buffer_size(1)
 }
 
 /// What to say of a port that could not be taken; nothing on hosts without that IP version, which stay silent.

@@ -106,6 +106,11 @@ pub trait Source: Send {
     /// Which layer [`Seen::Dropped`] and [`SourceCounters::dropped`] speak of.
     fn layer(&self) -> Layer;
 
+    /// True when the kernel counts what it throws away, so that a flat counter clears the observer.
+    fn counts_drops(&self) -> bool {
+        true
+    }
+
     /// What the source is.
     fn info(&self) -> &SourceInfo;
 }

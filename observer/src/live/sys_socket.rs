@@ -1,12 +1,15 @@
 //! System calls of the UDP source that neither std nor socket2 offers, each in a thin wrapper: `recvmmsg`, `ppoll`,
 //! `SO_MEMINFO`, plain integer options and interface numbers. The unsafe code of the UDP source is here and nowhere
 //! else, because every one of these calls takes pointers the kernel writes through.
+//!
+//! The portable way takes what every Unix has, `recvmsg` and `poll`; it is the only one where there is no Linux.
 #![allow(unsafe_code, reason = "system calls that take pointers")]
 
 use std::ffi::CString;
 use std::io;
 use std::mem;
 use std::os::fd::{AsRawFd, BorrowedFd};
+#[cfg(target_os = "linux")]
 use std::ptr;
 use std::time::Duration;
 
@@ -32,13 +35,28 @@ struct Beside {
     name: [u8; NAME],
 }
 
-/// Buffers of one `recvmmsg` call, reused by the next.
+/// A message header and the octets of its datagram.
+#[cfg(target_os = "linux")]
+type Header = libc::mmsghdr;
+
+/// A message header and the octets of its datagram.
+#[cfg(not(target_os = "linux"))]
+#[derive(Clone, Copy)]
+struct Header {
+    msg_hdr: libc::msghdr,
+    msg_len: libc::c_uint,
+}
+
+/// Buffers of one `recvmmsg` call, or of one `recvmsg` call each, reused by the next.
 pub(crate) struct Batch {
-    headers: Box<[libc::mmsghdr]>,
+    headers: Box<[Header]>,
     iovecs: Box<[libc::iovec]>,
     beside: Box<[Beside]>,
     data: Box<[u8]>,
     received: usize,
+    portable: bool,
+    /// What went wrong behind datagrams that were taken; told by the next call.
+    failure: Option<io::Error>,
 }
 
 // SAFETY: the raw pointers inside `headers` and `iovecs` point into the other boxes of the same `Batch`, or are null;
@@ -59,16 +77,18 @@ pub(crate) struct Received<'a> {
 
 impl Batch {
     /// Buffers for `slots` datagrams (1..=[`MOST_SLOTS`]); pages that are never written to are never backed.
-    pub(crate) fn new(slots: usize) -> Self {
+    pub(crate) fn new(slots: usize, portable: bool) -> Self {
         let slots = slots.clamp(1, MOST_SLOTS);
-        // SAFETY: `mmsghdr` and `iovec` are C structures of integers and pointers, for which all zeroes is a value.
-        let (header, iovec) = unsafe { (mem::zeroed::<libc::mmsghdr>(), mem::zeroed::<libc::iovec>()) };
+        // SAFETY: both are C structures of integers and pointers, for which all zeroes is a value.
+        let (header, iovec) = unsafe { (mem::zeroed::<Header>(), mem::zeroed::<libc::iovec>()) };
         Batch {
             headers: vec![header; slots].into_boxed_slice(),
             iovecs: vec![iovec; slots].into_boxed_slice(),
             beside: vec![Beside { control: [0; CONTROL], name: [0; NAME] }; slots].into_boxed_slice(),
             data: vec![0; slots * SLOT].into_boxed_slice(),
             received: 0,
+            portable,
+            failure: None,
         }
     }
 
@@ -110,6 +130,17 @@ impl Batch {
     /// What the operating system says, except "nothing there" and "interrupted".
     pub(crate) fn receive(&mut self, socket: BorrowedFd<'_>) -> io::Result<usize> {
         self.aim();
+        if self.portable { self.receive_each(socket) } else { self.receive_all(socket) }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn receive_all(&mut self, socket: BorrowedFd<'_>) -> io::Result<usize> {
+        self.receive_each(socket)
+    }
+
+    /// Takes what the socket holds with one call.
+    #[cfg(target_os = "linux")]
+    fn receive_all(&mut self, socket: BorrowedFd<'_>) -> io::Result<usize> {
         let flags = libc::MSG_DONTWAIT | libc::MSG_TRUNC;
         let count = self.headers.len() as libc::c_uint;
         // SAFETY: `headers` holds `count` headers, whose pointers and lengths `aim` has just set to buffers that this
@@ -125,6 +156,31 @@ impl Batch {
         match error.kind() {
             io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Ok(0),
             _ => Err(error),
+        }
+    }
+
+    /// Takes what the socket holds with one call for each datagram.
+    fn receive_each(&mut self, socket: BorrowedFd<'_>) -> io::Result<usize> {
+        self.received = 0;
+        if let Some(error) = self.failure.take() {
+            return Err(error);
+        }
+        for header in &mut self.headers {
+            // SAFETY: `aim` has just set the pointers and lengths of this header to buffers that this `Batch` owns, that
+            // do not move, and that nobody reads or writes during the call.
+            let n = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut header.msg_hdr, WHOLE_LENGTH) };
+            let Ok(octets) = libc::c_uint::try_from(n) else {
+                self.failure = failure(io::Error::last_os_error());
+                break;
+            };
+            let is_cut = header.msg_hdr.msg_flags & libc::MSG_TRUNC != 0;
+            // Where the kernel keeps the whole length to itself, all that is known of a cut datagram is that it was longer.
+            header.msg_len = if is_cut { octets.max(SLOT as libc::c_uint + 1) } else { octets };
+            self.received += 1;
+        }
+        match self.failure.take_if(|_| self.received == 0) {
+            Some(error) => Err(error),
+            None => Ok(self.received),
         }
     }
 
@@ -149,16 +205,26 @@ impl Batch {
     }
 }
 
+/// Flags of `recvmsg`: without waiting, and the length of the whole datagram where the system tells it.
+const WHOLE_LENGTH: libc::c_int =
+    libc::MSG_DONTWAIT | if cfg!(target_os = "linux") { libc::MSG_TRUNC } else { 0 };
+
+/// What is an error: neither "nothing there" nor "interrupted".
+fn failure(error: io::Error) -> Option<io::Error> {
+    (!matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)).then_some(error)
+}
+
 /// Sockets waited for together.
 pub(crate) struct PollSet {
     entries: Box<[libc::pollfd]>,
+    portable: bool,
 }
 
 impl PollSet {
     /// Waits for readability of these sockets, which the caller keeps open; a closed one is never ready.
-    pub(crate) fn new<'a>(sockets: impl Iterator<Item = BorrowedFd<'a>>) -> Self {
+    pub(crate) fn new<'a>(sockets: impl Iterator<Item = BorrowedFd<'a>>, portable: bool) -> Self {
         let entry = |s: BorrowedFd<'_>| libc::pollfd { fd: s.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        PollSet { entries: sockets.map(entry).collect() }
+        PollSet { entries: sockets.map(entry).collect(), portable }
     }
 
     /// Waits until a socket is readable or has failed, at most `wait`; returns how many are. A signal ends the wait
@@ -167,12 +233,7 @@ impl PollSet {
     /// # Errors
     /// What the operating system says.
     pub(crate) fn wait(&mut self, wait: Duration) -> io::Result<usize> {
-        let seconds = libc::time_t::try_from(wait.as_secs()).unwrap_or(libc::time_t::MAX);
-        let timeout = libc::timespec { tv_sec: seconds, tv_nsec: wait.subsec_nanos() as _ };
-        let count = self.entries.len() as libc::nfds_t;
-        // SAFETY: `entries` holds `count` entries that live through the call, `timeout` is a local, and a null signal
-        // mask leaves the mask as it is.
-        let n = unsafe { libc::ppoll(self.entries.as_mut_ptr(), count, &raw const timeout, ptr::null()) };
+        let n = if self.portable { self.poll(wait) } else { self.ppoll(wait) };
         if let Ok(n) = usize::try_from(n) {
             return Ok(n);
         }
@@ -181,12 +242,47 @@ impl PollSet {
         if error.kind() == io::ErrorKind::Interrupted { Ok(0) } else { Err(error) }
     }
 
+    #[cfg(target_os = "linux")]
+    fn ppoll(&mut self, wait: Duration) -> libc::c_int {
+        let seconds = libc::time_t::try_from(wait.as_secs()).unwrap_or(libc::time_t::MAX);
+        let timeout = libc::timespec { tv_sec: seconds, tv_nsec: wait.subsec_nanos() as _ };
+        let count = self.entries.len() as libc::nfds_t;
+        // SAFETY: `entries` holds `count` entries that live through the call, `timeout` is a local, and a null signal
+        // mask leaves the mask as it is.
+        unsafe { libc::ppoll(self.entries.as_mut_ptr(), count, &raw const timeout, ptr::null()) }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn ppoll(&mut self, wait: Duration) -> libc::c_int {
+        self.poll(wait)
+    }
+
+    /// Waits whole milliseconds, at least as long as asked for.
+    fn poll(&mut self, wait: Duration) -> libc::c_int {
+        let milliseconds = wait.as_nanos().div_ceil(1_000_000);
+        let timeout = libc::c_int::try_from(milliseconds).unwrap_or(libc::c_int::MAX);
+        let count = self.entries.len() as libc::nfds_t;
+        // SAFETY: `entries` holds `count` entries that live through the call.
+        unsafe { libc::poll(self.entries.as_mut_ptr(), count, timeout) }
+    }
+
     /// True when the last [`PollSet::wait`] found this socket readable or failed.
     #[inline]
     pub(crate) fn is_ready(&self, at: usize) -> bool {
         let failed = libc::POLLIN | libc::POLLERR | libc::POLLHUP;
         self.entries.get(at).is_some_and(|e| e.revents & failed != 0)
     }
+}
+
+/// Waits until a descriptor is readable or has failed, at most `wait`; a signal ends the wait with `false`.
+///
+/// # Errors
+/// What the operating system says.
+#[cfg(all(feature = "libpcap", not(target_os = "linux")))]
+pub(crate) fn wait_readable(of: &impl AsRawFd, wait: Duration) -> io::Result<bool> {
+    // SAFETY: `of` owns the descriptor and lives longer than the borrow.
+    let descriptor = unsafe { BorrowedFd::borrow_raw(of.as_raw_fd()) };
+    Ok(PollSet::new(std::iter::once(descriptor), true).wait(wait)? > 0)
 }
 
 /// What the kernel says of a socket's memory.
@@ -204,6 +300,7 @@ pub(crate) struct MemInfo {
 ///
 /// # Errors
 /// What the operating system says (`ENOPROTOOPT` before Linux 4.12).
+#[cfg(target_os = "linux")]
 pub(crate) fn meminfo(socket: BorrowedFd<'_>) -> io::Result<MemInfo> {
     let mut values = [0_u32; 9];
     let mut length = size_of_val(&values) as libc::socklen_t;
@@ -223,6 +320,15 @@ pub(crate) fn meminfo(socket: BorrowedFd<'_>) -> io::Result<MemInfo> {
     }
     let [queued, granted, .., drops] = values;
     Ok(MemInfo { queued, granted, drops })
+}
+
+/// Elsewhere a socket does not tell its memory.
+///
+/// # Errors
+/// `Unsupported`.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn meminfo(_: BorrowedFd<'_>) -> io::Result<MemInfo> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// Sets an option that takes an `int`.

@@ -26,16 +26,21 @@ pub(crate) fn apply(cpu: Option<usize>, realtime: Option<u8>) -> io::Result<()> 
             .map_err(|e| io::Error::new(e.kind(), format!("it cannot be kept on CPU {cpu}: {e}")))?;
     }
     if let Some(priority) = realtime {
-        let parameters = libc::sched_param { sched_priority: i32::from(priority) };
-        // SAFETY: 0 is the calling thread; the parameters live through the call.
-        checked(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) }).map_err(
-            |e| {
-                io::Error::new(
-                    e.kind(),
-                    format!("real-time priority takes CAP_SYS_NICE or an RLIMIT_RTPRIO: {e}"),
-                )
-            },
-        )?;
+        // `struct sched_param` of the kernel. musl's function of this name refuses everything (ENOSYS), so it is not called.
+        let priority = libc::c_int::from(priority);
+        // SAFETY: 0 is the calling thread; the priority lives through the call, which reads no more than it.
+        let set = unsafe {
+            libc::syscall(
+                libc::SYS_sched_setscheduler,
+                0 as libc::c_long,
+                libc::SCHED_FIFO as libc::c_long,
+                &raw const priority,
+            )
+        };
+        checked(if set == 0 { 0 } else { -1 }).map_err(|e| {
+            let text = format!("real-time priority takes CAP_SYS_NICE or an RLIMIT_RTPRIO: {e}");
+            io::Error::new(e.kind(), text)
+        })?;
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 //! is handed over.
 
 use super::interfaces::NoSuchInterface;
-use super::source::Seen;
+use super::source::{Seen, Source};
 use crate::capture::{Dissector, Item, LinkType, Record};
 use std::io;
 use std::net::IpAddr;
@@ -113,6 +113,25 @@ pub enum TapError {
         /// What was said.
         source: io::Error,
     },
+}
+
+/// Opens a packet ring.
+///
+/// # Errors
+/// [`TapError`], one line with what to do.
+#[cfg(target_os = "linux")]
+pub fn packet_ring(options: &TapOptions) -> Result<Box<dyn Source>, TapError> {
+    Ok(Box::new(super::ring::RingSource::open(options)?))
+}
+
+/// Elsewhere there is none.
+///
+/// # Errors
+/// [`TapError::System`]
+#[cfg(not(target_os = "linux"))]
+pub fn packet_ring(options: &TapOptions) -> Result<Box<dyn Source>, TapError> {
+    let source = io::Error::new(io::ErrorKind::Unsupported, "Linux alone has packet rings");
+    Err(TapError::System { interface: options.interface.clone(), what: "opening a packet ring", source })
 }
 
 impl TapError {

@@ -18,6 +18,7 @@ mod error;
 mod lane;
 mod open;
 mod options;
+mod platform;
 
 pub use error::UdpError;
 pub use options::{
@@ -44,6 +45,10 @@ const ROUND: usize = 4_096;
 /// Datagram slots of all sockets together, where there are many sockets: about 9.5 MB.
 const SLOTS: usize = 1_024;
 
+/// Said of sockets whose drops nobody counts.
+const NO_COUNTER: &str = "No counter tells what these sockets drop: whose a loss is stays open \
+    (INCONCLUSIVE), and a stall of the receive loop is held against the observer.";
+
 /// UDP sockets as one source.
 pub struct UdpSource {
     lanes: Vec<Lane>,
@@ -55,6 +60,7 @@ pub struct UdpSource {
     failure: Option<io::Error>,
     info: SourceInfo,
     budget: Option<JoinBudget>,
+    counts_drops: bool,
 }
 
 impl UdpSource {
@@ -68,6 +74,7 @@ impl UdpSource {
         let gathers = options.may_gather(granted);
         let stamped = sockets.iter().all(|s| s.kernel_stamps);
         notes.extend(buffer_note(options, granted));
+        notes.extend(options.is_portable().then(|| NO_COUNTER.to_owned()));
         notes.extend((!gathers).then(|| gather_note(options, granted)));
         notes.extend(
             (!stamped).then(|| "The kernel does not stamp: times are those of this process.".to_owned()),
@@ -82,8 +89,17 @@ impl UdpSource {
         };
         let slots = (SLOTS / sockets.len().max(1)).clamp(8, MOST_SLOTS);
         let lanes: Vec<_> = sockets.into_iter().map(|bound| Lane::new(bound, slots)).collect();
-        let set = PollSet::new(lanes.iter().map(Lane::fd));
-        Ok(UdpSource { lanes, set, gathers, behind: false, failure: None, info, budget })
+        let set = PollSet::new(lanes.iter().map(Lane::fd), options.is_portable());
+        Ok(UdpSource {
+            lanes,
+            set,
+            gathers,
+            behind: false,
+            failure: None,
+            info,
+            budget,
+            counts_drops: !options.is_portable(),
+        })
     }
 
     /// Address and port of each socket, ports as the system chose them.
@@ -219,6 +235,10 @@ impl Source for UdpSource {
         Layer::Socket
     }
 
+    fn counts_drops(&self) -> bool {
+        self.counts_drops
+    }
+
     fn info(&self) -> &SourceInfo {
         &self.info
     }
@@ -234,9 +254,8 @@ fn buffer_note(options: &UdpOptions, granted: u64) -> Option<String> {
     let asked = options.asked_bytes();
     (granted < u64::from(asked)).then(|| {
         format!(
-            "The receive buffer is {granted} octets where {asked} were asked for; allow more with `sysctl -w \
-             net.core.rmem_max={}` or give the program CAP_NET_ADMIN.",
-            asked.div_ceil(2)
+            "The receive buffer is {granted} octets where {asked} were asked for; allow more with {}.",
+            platform::buffer_advice(asked)
         )
     })
 }

@@ -49,7 +49,7 @@ pub fn preflight(checks: &Checks<'_>) -> Preflight {
         }
     }
     // A control that cannot be run is told as that.
-    found.stall = stall()
+    found.stall = stall(false)
         .ok()
         .map(|c| StallControl { lost: c.missing, reported: if c.invalid { c.observers } else { 0 } });
     let reader = RingReader::of(checks.plan);

@@ -9,7 +9,7 @@ use crate::live::interfaces::{self, Interface};
 use crate::live::multicast::Joins;
 use crate::live::record::{HEADERS_MOST, RecordPlan};
 use crate::live::source::{Source, SourceInfo};
-use crate::live::tap::{TapError, TapFilter, TapOptions};
+use crate::live::tap::{TapError, TapFilter, TapOptions, packet_ring};
 use crate::live::udp::{FULL_SIZE_CHARGE, UdpError, UdpOptions, UdpSource, hold_time};
 use crossbeam_channel::Sender;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -115,21 +115,10 @@ pub fn open_tap(plan: &Plan, interface: &str) -> Result<Box<dyn Source>, NoWire>
     let ports: BTreeSet<u16> = plan.stream.iter().filter_map(port).collect();
     let filter = TapFilter::Ports(ports.into_iter().collect());
     let options = TapOptions { promiscuous: false, ..TapOptions::new(interface, filter) };
-    tapped(&options).map_err(|error| match error {
+    packet_ring(&options).map_err(|error| match error {
         TapError::NotPermitted { interface, binary } => NoWire::TapRights { interface, binary },
         error => NoWire::Tap(error),
     })
-}
-
-#[cfg(target_os = "linux")]
-fn tapped(options: &TapOptions) -> Result<Box<dyn Source>, TapError> {
-    Ok(Box::new(crate::live::ring::RingSource::open(options)?))
-}
-
-#[cfg(not(target_os = "linux"))]
-fn tapped(options: &TapOptions) -> Result<Box<dyn Source>, TapError> {
-    let source = std::io::Error::from(std::io::ErrorKind::Unsupported);
-    Err(TapError::System { interface: options.interface.clone(), what: "a packet ring", source })
 }
 
 /// The capture of an arm, as the plan wants it.
@@ -231,7 +220,7 @@ impl Wire {
             interface: interface(plan),
             ..Run::default()
         };
-        let options = Options { no_drop_counter: !cfg!(target_os = "linux"), ..Options::default() };
+        let options = Options { no_drop_counter: !source.counts_drops(), ..Options::default() };
         let mut rates = Rates::new(Arc::clone(plan), levels.clone());
         let body = move || {
             let sources: Vec<Box<dyn Source>> = vec![Box::new(source)];

@@ -1,6 +1,8 @@
 //! System calls of the senders that neither std nor socket2 offers, each in a thin wrapper: `sendmmsg` and `sendmsg`
 //! with `UDP_SEGMENT` over buffers that stay where they are, the path MTU of a socket, the monotonic clock and a sleep
 //! to an absolute instant of it. The unsafe code of the senders is here and nowhere else.
+//!
+//! Where there is no Linux, each datagram leaves with a `sendmsg` of its own, nothing is cut, and a sleep is relative.
 #![allow(unsafe_code, reason = "system calls that take pointers")]
 
 use std::io::{self, IoSlice};
@@ -18,6 +20,7 @@ pub(crate) const MOST_OCTETS: usize = 65_507;
 /// Octets of a `sockaddr_in6`, the longest address of a UDP socket.
 const NAME: usize = size_of::<libc::sockaddr_in6>();
 /// Room for one control message of two octets: `CMSG_SPACE(2)` is 24.
+#[cfg(target_os = "linux")]
 const CONTROL: usize = 32;
 
 /// One datagram: its buffers in order, and where it goes; a connected socket needs no address.
@@ -31,9 +34,20 @@ struct Name {
     length: libc::socklen_t,
 }
 
-/// Headers of one `sendmmsg` call, reused by the next.
+/// A message header, with room for the octets sent.
+#[cfg(target_os = "linux")]
+type Header = libc::mmsghdr;
+
+/// A message header.
+#[cfg(not(target_os = "linux"))]
+#[derive(Clone, Copy)]
+struct Header {
+    msg_hdr: libc::msghdr,
+}
+
+/// Headers of one `sendmmsg` call, or of one `sendmsg` call each, reused by the next.
 pub(crate) struct Headers {
-    headers: Box<[libc::mmsghdr]>,
+    headers: Box<[Header]>,
     names: Box<[Name]>,
 }
 
@@ -44,8 +58,8 @@ unsafe impl Send for Headers {}
 impl Headers {
     /// Headers for [`MOST_MESSAGES`] datagrams.
     pub(crate) fn new() -> Self {
-        // SAFETY: `mmsghdr` is a C structure of integers and pointers, for which all zeroes is a value.
-        let header = unsafe { mem::zeroed::<libc::mmsghdr>() };
+        // SAFETY: it is a C structure of integers and pointers, for which all zeroes is a value.
+        let header = unsafe { mem::zeroed::<Header>() };
         let name = Name { octets: [0; NAME], length: 0 };
         Headers {
             headers: vec![header; MOST_MESSAGES].into_boxed_slice(),
@@ -79,12 +93,46 @@ impl Headers {
         if count == 0 {
             return Ok(0);
         }
-        // SAFETY: the first `count` headers have just been aimed at names that `self` owns and at parts borrowed for
-        // `'a`, which outlives this function; neither moves during the call, and the kernel only reads them. It writes
-        // `msg_len` of the headers.
-        let sent = unsafe { libc::sendmmsg(socket.as_raw_fd(), self.headers.as_mut_ptr(), count, 0) };
-        usize::try_from(sent).map_err(|_| io::Error::last_os_error())
+        let headers = self.headers.get_mut(..count).unwrap_or_default();
+        // SAFETY: these headers have just been aimed at names that `self` owns and at parts borrowed for `'a`, which
+        // outlives this function; neither moves meanwhile.
+        unsafe { at_once(socket, headers) }
     }
+}
+
+/// Hands the datagrams over with one call; returns how many were taken.
+///
+/// # Safety
+/// Every header points at a name and at buffers that live through the call.
+#[cfg(target_os = "linux")]
+unsafe fn at_once(socket: BorrowedFd<'_>, headers: &mut [Header]) -> io::Result<usize> {
+    let count = headers.len() as libc::c_uint;
+    // SAFETY: what the headers point at lives, and the kernel only reads it. It writes `msg_len` of `count` headers.
+    let sent = unsafe { libc::sendmmsg(socket.as_raw_fd(), headers.as_mut_ptr(), count, 0) };
+    usize::try_from(sent).map_err(|_| io::Error::last_os_error())
+}
+
+#[cfg(not(target_os = "linux"))]
+use one_by_one as at_once;
+
+/// Hands the datagrams over with a call each, up to the first that is refused; returns how many were taken.
+///
+/// # Safety
+/// Every header points at a name and at buffers that live through the call.
+#[cfg(any(test, not(target_os = "linux")))]
+unsafe fn one_by_one(socket: BorrowedFd<'_>, headers: &mut [Header]) -> io::Result<usize> {
+    let mut taken = 0;
+    for header in headers {
+        // SAFETY: what the header points at lives, and the kernel only reads it.
+        let sent = unsafe { libc::sendmsg(socket.as_raw_fd(), &raw const header.msg_hdr, 0) };
+        match sent {
+            0.. => taken += 1,
+            // A refusal behind datagrams that were taken meets the one it is about again at the next call.
+            _ if taken > 0 => break,
+            _ => return Err(io::Error::last_os_error()),
+        }
+    }
+    Ok(taken)
 }
 
 /// Lets the kernel cut one message into datagrams of `segment` octets, the last may be shorter: at most
@@ -92,6 +140,7 @@ impl Headers {
 ///
 /// # Errors
 /// What the operating system says; nothing was sent then.
+#[cfg(target_os = "linux")]
 pub(crate) fn send_segmented(
     socket: BorrowedFd<'_>,
     parts: &[IoSlice<'_>],
@@ -124,6 +173,15 @@ pub(crate) fn send_segmented(
     usize::try_from(sent).map_err(|_| io::Error::last_os_error())
 }
 
+/// Elsewhere no kernel cuts.
+///
+/// # Errors
+/// `EOPNOTSUPP`
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn send_segmented(_: BorrowedFd<'_>, _: &[IoSlice<'_>], _: u16) -> io::Result<usize> {
+    Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP))
+}
+
 /// Points a header at its buffers.
 fn aim(header: &mut libc::msghdr, parts: &[IoSlice<'_>]) {
     // `IoSlice` has the layout of `iovec` on Unix, as its documentation promises.
@@ -146,6 +204,7 @@ fn named(to: &SocketAddr) -> Name {
 ///
 /// # Errors
 /// What the operating system says.
+#[cfg(target_os = "linux")]
 pub(crate) fn path_mtu(socket: BorrowedFd<'_>, is_v4: bool) -> io::Result<u32> {
     let (level, option) =
         if is_v4 { (libc::IPPROTO_IP, libc::IP_MTU) } else { (libc::IPPROTO_IPV6, libc::IPV6_MTU) };
@@ -159,6 +218,16 @@ pub(crate) fn path_mtu(socket: BorrowedFd<'_>, is_v4: bool) -> io::Result<u32> {
         return Err(io::Error::last_os_error());
     }
     Ok(u32::try_from(mtu).unwrap_or(0))
+}
+
+/// Elsewhere a socket does not tell: what every Ethernet carries is taken for it.
+///
+/// # Errors
+/// None.
+#[cfg(not(target_os = "linux"))]
+#[allow(clippy::unnecessary_wraps, reason = "as above")]
+pub(crate) fn path_mtu(_: BorrowedFd<'_>, _: bool) -> io::Result<u32> {
+    Ok(1_500)
 }
 
 /// The monotonic clock, ns.
@@ -184,6 +253,7 @@ fn clock_ns(clock: libc::clockid_t) -> u64 {
 }
 
 /// Sleeps until an instant of the monotonic clock, or until a signal; an instant that has passed does not sleep.
+#[cfg(target_os = "linux")]
 pub(crate) fn sleep_until_ns(deadline_ns: u64) {
     let seconds = libc::time_t::try_from(deadline_ns / 1_000_000_000).unwrap_or(libc::time_t::MAX);
     let time = libc::timespec { tv_sec: seconds, tv_nsec: (deadline_ns % 1_000_000_000) as _ };
@@ -193,7 +263,30 @@ pub(crate) fn sleep_until_ns(deadline_ns: u64) {
     }
 }
 
+/// Sleeps as long as it is to an instant of the monotonic clock, or until a signal.
+#[cfg(any(test, not(target_os = "linux")))]
+pub(crate) fn sleep_the_rest_ns(deadline_ns: u64) {
+    let rest_ns = deadline_ns.saturating_sub(monotonic_ns());
+    if rest_ns == 0 {
+        return;
+    }
+    let seconds = libc::time_t::try_from(rest_ns / 1_000_000_000).unwrap_or(libc::time_t::MAX);
+    let time = libc::timespec { tv_sec: seconds, tv_nsec: (rest_ns % 1_000_000_000) as _ };
+    // SAFETY: the system reads `time`, a local; a null remainder is allowed.
+    unsafe {
+        libc::nanosleep(&raw const time, ptr::null_mut());
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) use sleep_the_rest_ns as sleep_until_ns;
+
+/// Elsewhere nobody adds to a sleep on purpose.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn wake_punctually() {}
+
 /// Lets the calling thread be woken as near to its deadlines as the kernel can (Linux adds 50 us otherwise).
+#[cfg(target_os = "linux")]
 pub(crate) fn wake_punctually() {
     // SAFETY: the call takes integers only; where it is refused the slack stays as it was.
     unsafe {
@@ -239,6 +332,30 @@ mod tests {
     }
 
     #[test]
+    fn datagrams_leave_one_by_one_up_to_the_first_refusal() {
+        let (sender, receiver) = pair();
+        let to = receiver.local_addr().unwrap();
+        let long = vec![0_u8; MOST_OCTETS + 1];
+        let parts =
+            [IoSlice::new(b"first"), IoSlice::new(b"second"), IoSlice::new(&long), IoSlice::new(b"x")];
+        let mut names: Vec<Name> = vec![named(&to); parts.len()];
+        let mut headers = Headers::new();
+        for ((header, name), part) in headers.headers.iter_mut().zip(&mut names).zip(&parts) {
+            let header = &mut header.msg_hdr;
+            (header.msg_name, header.msg_namelen) = (name.octets.as_mut_ptr().cast(), name.length);
+            aim(header, std::slice::from_ref(part));
+        }
+        // SAFETY: the names and the parts live to the end of the test.
+        let (taken, refused) = unsafe {
+            let taken = one_by_one(sender.as_fd(), &mut headers.headers[..4]);
+            (taken, one_by_one(sender.as_fd(), &mut headers.headers[2..4]))
+        };
+        assert_eq!(taken.unwrap(), 2);
+        assert_eq!(refused.unwrap_err().raw_os_error(), Some(libc::EMSGSIZE));
+        assert_eq!(received(&receiver, 2), [&b"first"[..], b"second"]);
+    }
+
+    #[test]
     fn a_call_takes_no_more_than_it_has_headers_for() {
         let (sender, receiver) = pair();
         sender.connect(receiver.local_addr().unwrap()).unwrap();
@@ -273,9 +390,15 @@ mod tests {
             sleep_until_ns(deadline);
         }
         let before = monotonic_ns();
-        sleep_until_ns(before);
-        sleep_until_ns(0);
+        for sleep in [sleep_until_ns, sleep_the_rest_ns] {
+            sleep(before);
+            sleep(0);
+        }
         assert!(monotonic_ns() >= before);
+        let deadline = monotonic_ns() + 2_000_000;
+        while monotonic_ns() < deadline {
+            sleep_the_rest_ns(deadline);
+        }
     }
 
     #[test]

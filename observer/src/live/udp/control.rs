@@ -1,18 +1,17 @@
 //! What the kernel says beside a datagram: control messages and the sender's address, read from octets.
 
+use super::platform::{CONTROL_ALIGN, CONTROL_LENGTH};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use wireproof_protocols::Timestamp;
 use wireproof_protocols::time::SECOND;
 
-/// Octets of `cmsghdr`: a length of the machine's word, level and type.
-const HEADER: usize = WORD + 8;
-/// Octets of a machine word, to which control messages are aligned.
-const WORD: usize = size_of::<usize>();
+/// Octets of `cmsghdr`: a length, level and type.
+const HEADER: usize = CONTROL_LENGTH + 8;
 
 /// What the control messages of one datagram say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Control {
-    /// `SCM_TIMESTAMPNS`.
+    /// `SCM_TIMESTAMPNS`, or `SCM_TIMESTAMP` of microseconds.
     pub(crate) stamp: Option<Timestamp>,
     /// `SO_RXQ_OVFL`: datagrams the socket had dropped when this one was queued; absent before the first.
     pub(crate) drops: Option<u32>,
@@ -39,22 +38,41 @@ pub(crate) fn read(control: &[u8]) -> Control {
 /// Level, type and data of the first control message, and what follows it.
 #[inline]
 fn split(at: &[u8]) -> Option<(i32, i32, &[u8], &[u8])> {
-    let length = usize::from_ne_bytes(array(at, 0)?);
+    let length = length(at)?;
     let data = at.get(HEADER..length)?;
-    let after = at.get(length.next_multiple_of(WORD)..).unwrap_or_default();
-    Some((number(at, WORD)?, number(at, WORD + 4)?, data, after))
+    let after = at.get(length.checked_next_multiple_of(CONTROL_ALIGN)?..).unwrap_or_default();
+    Some((number(at, CONTROL_LENGTH)?, number(at, CONTROL_LENGTH + 4)?, data, after))
+}
+
+/// Octets of the first control message.
+#[inline]
+#[cfg(not(target_vendor = "apple"))]
+fn length(at: &[u8]) -> Option<usize> {
+    array(at, 0).map(usize::from_ne_bytes)
+}
+
+#[inline]
+#[cfg(target_vendor = "apple")]
+fn length(at: &[u8]) -> Option<usize> {
+    array(at, 0).map(|octets| u32::from_ne_bytes(octets) as usize)
 }
 
 impl Control {
     #[inline]
     fn take(&mut self, level: i32, kind: i32, data: &[u8]) {
         match (level, kind) {
+            #[cfg(target_os = "linux")]
             (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) => self.stamp = timespec(data),
+            #[cfg(target_os = "linux")]
             (libc::SOL_SOCKET, libc::SO_RXQ_OVFL) => self.drops = array(data, 0).map(u32::from_ne_bytes),
+            (libc::SOL_SOCKET, libc::SCM_TIMESTAMP) => self.stamp = timeval(data),
             (libc::IPPROTO_IP, libc::IP_PKTINFO) => self.packet_info(data),
             (libc::IPPROTO_IPV6, libc::IPV6_PKTINFO) => {
                 self.destination = array(data, 0).map(|octets: [u8; 16]| IpAddr::V6(octets.into()));
             }
+            // Other systems than Linux name the message after the option, and give one octet.
+            #[cfg(not(target_os = "linux"))]
+            (libc::IPPROTO_IP, libc::IP_RECVTTL) => self.ttl = data.first().copied(),
             (libc::IPPROTO_IP, libc::IP_TTL) | (libc::IPPROTO_IPV6, libc::IPV6_HOPLIMIT) => {
                 self.ttl = number(data, 0).and_then(|ttl| u8::try_from(ttl).ok());
             }
@@ -78,7 +96,7 @@ impl Control {
 /// and the same sender must be the same stream there.
 #[inline]
 pub(crate) fn address(name: &[u8]) -> Option<SocketAddr> {
-    let family = i32::from(u16::from_ne_bytes(array(name, 0)?));
+    let family = i32::from(family(name)?);
     let port = u16::from_be_bytes(array(name, 2)?);
     let ip = match family {
         libc::AF_INET => IpAddr::V4(Ipv4Addr::from(array::<4>(name, 4)?)),
@@ -88,8 +106,37 @@ pub(crate) fn address(name: &[u8]) -> Option<SocketAddr> {
     Some(SocketAddr::new(ip, port))
 }
 
+#[inline]
+#[cfg(not(target_vendor = "apple"))]
+fn family(name: &[u8]) -> Option<u16> {
+    array(name, 0).map(u16::from_ne_bytes)
+}
+
+/// The first octet is the length of the address.
+#[inline]
+#[cfg(target_vendor = "apple")]
+fn family(name: &[u8]) -> Option<u16> {
+    name.get(1).map(|family| u16::from(*family))
+}
+
+/// A `timeval`: seconds of a machine word, and microseconds in as many octets as the system takes for them.
+#[inline]
+fn timeval(data: &[u8]) -> Option<Timestamp> {
+    let (seconds, micros) = match (array(data, 0), array(data, 8)) {
+        (Some(s), Some(us)) if size_of::<libc::suseconds_t>() == 8 => {
+            (i64::from_ne_bytes(s), i64::from_ne_bytes(us))
+        }
+        (Some(s), _) if size_of::<libc::suseconds_t>() == 4 && data.len() > 8 => {
+            (i64::from_ne_bytes(s), i64::from(number(data, 8)?))
+        }
+        _ => (i64::from(number(data, 0)?), i64::from(number(data, 4)?)),
+    };
+    Some(Timestamp(seconds.saturating_mul(SECOND).saturating_add(micros.saturating_mul(1_000))))
+}
+
 /// A `timespec` of two words of 64 bit, or of 32 bit on small machines.
 #[inline]
+#[cfg(target_os = "linux")]
 fn timespec(data: &[u8]) -> Option<Timestamp> {
     let (seconds, ns) = match (array(data, 0), array(data, 8)) {
         (Some(s), Some(ns)) => (i64::from_ne_bytes(s), i64::from_ne_bytes(ns)),
@@ -108,7 +155,7 @@ fn array<const N: usize>(data: &[u8], at: usize) -> Option<[u8; N]> {
     data.get(at..)?.first_chunk().copied()
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
 
@@ -118,7 +165,7 @@ mod tests {
         octets.extend(level.to_ne_bytes());
         octets.extend(kind.to_ne_bytes());
         octets.extend(data);
-        octets.resize(octets.len().next_multiple_of(WORD), 0);
+        octets.resize(octets.len().next_multiple_of(CONTROL_ALIGN), 0);
         octets
     }
 
@@ -142,6 +189,17 @@ mod tests {
         assert_eq!(control.drops, Some(u32::MAX));
         assert_eq!(control.destination, Some(IpAddr::from([239, 255, 0, 1])));
         assert_eq!((control.broadcast, control.ttl), (false, Some(64)));
+    }
+
+    #[test]
+    fn a_stamp_of_microseconds_is_read_too() {
+        let data = [3_i64.to_ne_bytes(), 999_999_i64.to_ne_bytes()].concat();
+        let whole = message(libc::SOL_SOCKET, libc::SCM_TIMESTAMP, &data);
+        assert_eq!(read(&whole).stamp, Some(Timestamp(3 * SECOND + 999_999_000)));
+        let small = [3_i32.to_ne_bytes(), 5_i32.to_ne_bytes()].concat();
+        let small = message(libc::SOL_SOCKET, libc::SCM_TIMESTAMP, &small);
+        assert_eq!(read(&small).stamp, Some(Timestamp(3 * SECOND + 5_000)), "of 32 bit");
+        assert_eq!(read(&message(libc::SOL_SOCKET, libc::SCM_TIMESTAMP, &[1, 2, 3])).stamp, None);
     }
 
     #[test]

@@ -4,14 +4,23 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use thiserror::Error;
 
+/// The command that names who holds a port.
+fn holder(port: u16) -> String {
+    if cfg!(target_os = "linux") {
+        format!("ss -ulnp 'sport = {port}'")
+    } else {
+        format!("lsof -nP -iUDP:{port}")
+    }
+}
+
 /// A UDP source that cannot be opened.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum UdpError {
     /// Another socket has the port.
     #[error(
-        "UDP port {} of {} is in use; end the program that has it (`ss -ulnp 'sport = {}'` names it), or capture from \
-         the interface instead", .address.port(), .address.ip(), .address.port()
+        "UDP port {} of {} is in use; end the program that has it (`{}` names it), or capture from \
+         the interface instead", .address.port(), .address.ip(), holder(.address.port())
     )]
     PortInUse {
         /// What was to be opened.

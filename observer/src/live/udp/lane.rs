@@ -83,8 +83,8 @@ pub(crate) struct Lane {
 impl Lane {
     pub(crate) fn new(bound: Bound, slots: usize) -> Self {
         Lane {
+            batch: Batch::new(slots, bound.portable),
             bound,
-            batch: Batch::new(slots),
             next: 0,
             due: 0,
             has_more: false,
@@ -104,8 +104,12 @@ impl Lane {
         self.bound.local
     }
 
-    /// Reads `SO_MEMINFO` and takes note of its drops.
+    /// Reads `SO_MEMINFO` and takes note of its drops; a portable socket knows the size of its buffer only.
     pub(crate) fn ask(&mut self) -> io::Result<MemInfo> {
+        if self.bound.portable {
+            let granted = u32::try_from(self.bound.granted).unwrap_or(u32::MAX);
+            return Ok(MemInfo { granted, ..MemInfo::default() });
+        }
         let info = meminfo(self.fd())?;
         self.drops.learn(info.drops);
         Ok(info)

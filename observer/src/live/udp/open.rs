@@ -3,6 +3,7 @@
 
 use super::UdpError;
 use super::options::{UdpOptions, default_addresses};
+use super::platform;
 use crate::live::multicast::{JoinBudget, Joins, Membership, per_socket_limit};
 use crate::live::sys_socket::{meminfo, set_int};
 use socket2::{Domain, Protocol, Socket, Type};
@@ -19,6 +20,8 @@ pub(crate) struct Bound {
     pub(crate) granted: u64,
     /// The kernel stamps.
     pub(crate) kernel_stamps: bool,
+    /// Nothing but what every Unix has: no counter of drops.
+    pub(crate) portable: bool,
     /// True for a further socket of a port: every broadcast reaches it as a copy.
     pub(crate) is_shard: bool,
     /// Groups this socket has joined.
@@ -64,10 +67,18 @@ pub(crate) struct Opened {
     pub(crate) notes: Vec<String>,
 }
 
+/// What every socket is asked for.
+#[derive(Clone, Copy)]
+struct Asked {
+    /// Octets of receive buffer as the kernel charges them.
+    bytes: u32,
+    portable: bool,
+}
+
 /// Opens what `options` ask for.
 pub(crate) fn open(options: &UdpOptions) -> Result<Opened, UdpError> {
     let mut opened = Opened { sockets: Vec::new(), budget: None, notes: Vec::new() };
-    let asked = options.asked_bytes();
+    let asked = Asked { bytes: options.asked_bytes(), portable: options.is_portable() };
     if options.addresses.is_empty() {
         open_default(&mut opened, asked, default_addresses())?;
     }
@@ -89,7 +100,7 @@ pub(crate) fn open(options: &UdpOptions) -> Result<Opened, UdpError> {
 }
 
 /// Opens the list nobody asked for, without IPv6 when the host has none.
-fn open_default(opened: &mut Opened, asked: u32, addresses: Vec<SocketAddr>) -> Result<(), UdpError> {
+fn open_default(opened: &mut Opened, asked: Asked, addresses: Vec<SocketAddr>) -> Result<(), UdpError> {
     for address in addresses {
         match add(&mut opened.sockets, address, asked) {
             Err(e) if e.says_no_ipv6() => {
@@ -104,7 +115,7 @@ fn open_default(opened: &mut Opened, asked: u32, addresses: Vec<SocketAddr>) -> 
 
 /// Opens one more socket. The first of a port is bound exclusively, which fails when another program has the port;
 /// only then are our own further sockets let in beside it.
-fn add(sockets: &mut Vec<Bound>, address: SocketAddr, asked: u32) -> Result<usize, UdpError> {
+fn add(sockets: &mut Vec<Bound>, address: SocketAddr, asked: Asked) -> Result<usize, UdpError> {
     let mut beside = sockets.iter().filter(|s| address.port() != 0 && s.shares_port(address)).peekable();
     let is_first = beside.peek().is_none();
     let is_shard = address.ip().is_unspecified() && sockets.iter().any(|s| s.can_take(address));
@@ -117,7 +128,7 @@ fn add(sockets: &mut Vec<Bound>, address: SocketAddr, asked: u32) -> Result<usiz
     Ok(sockets.len() - 1)
 }
 
-fn bind(address: SocketAddr, asked: u32, is_first: bool) -> Result<Bound, UdpError> {
+fn bind(address: SocketAddr, asked: Asked, is_first: bool) -> Result<Bound, UdpError> {
     if address.ip().is_multicast() {
         return Err(UdpError::GroupAddress { address });
     }
@@ -125,44 +136,47 @@ fn bind(address: SocketAddr, asked: u32, is_first: bool) -> Result<Bound, UdpErr
     let socket =
         Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP)).map_err(failed)?;
     socket.set_reuse_address(!is_first).map_err(failed)?;
-    let kernel_stamps = prepare(&socket, address)?;
-    size_buffer(&socket, asked).map_err(failed)?;
+    let Asked { bytes, portable } = asked;
+    let kernel_stamps = prepare(&socket, address, portable)?;
+    platform::size_buffer(&socket, bytes).map_err(failed)?;
     socket.bind(&address.into()).map_err(failed)?;
-    let granted = meminfo(socket.as_fd()).map_err(|source| UdpError::Counters { source })?.granted;
+    let granted = granted(&socket, portable).map_err(|source| UdpError::Counters { source })?;
     let local = socket.local_addr().map_err(failed)?.as_socket().unwrap_or(address);
-    Ok(Bound { socket, local, granted: granted.into(), kernel_stamps, is_shard: false, groups: Vec::new() })
+    Ok(Bound { socket, local, granted, kernel_stamps, portable, is_shard: false, groups: Vec::new() })
+}
+
+/// Octets of receive buffer as the kernel charges them.
+fn granted(socket: &Socket, portable: bool) -> io::Result<u64> {
+    if portable {
+        return socket.recv_buffer_size().map(|octets| octets as u64);
+    }
+    Ok(meminfo(socket.as_fd())?.granted.into())
 }
 
 /// Sets every option that must stand before the first datagram; true when the kernel stamps.
-fn prepare(socket: &Socket, address: SocketAddr) -> Result<bool, UdpError> {
+fn prepare(socket: &Socket, address: SocketAddr, portable: bool) -> Result<bool, UdpError> {
     let must = |option: &'static str, result: io::Result<()>| {
         result.map_err(|source| UdpError::Option { address, option, source })
     };
     let set = |level, option| set_int(socket.as_fd(), level, option, 1);
-    must("SO_RXQ_OVFL", set(libc::SOL_SOCKET, libc::SO_RXQ_OVFL))?;
+    if !portable {
+        must("SO_RXQ_OVFL", platform::count_drops(socket))?;
+    }
     // The time to live is worth knowing and not worth failing for.
     if address.is_ipv4() {
         must("IP_PKTINFO", set(libc::IPPROTO_IP, libc::IP_PKTINFO))?;
-        must("IP_MULTICAST_ALL", socket.set_multicast_all_v4(false))?;
+        must("IP_MULTICAST_ALL", platform::own_groups_only(socket, true))?;
         let _ = set(libc::IPPROTO_IP, libc::IP_RECVTTL);
     } else {
         must("IPV6_V6ONLY", socket.set_only_v6(true))?;
         must("IPV6_RECVPKTINFO", set(libc::IPPROTO_IPV6, libc::IPV6_RECVPKTINFO))?;
-        must("IPV6_MULTICAST_ALL", socket.set_multicast_all_v6(false))?;
+        must("IPV6_MULTICAST_ALL", platform::own_groups_only(socket, false))?;
         let _ = set(libc::IPPROTO_IPV6, libc::IPV6_RECVHOPLIMIT);
     }
-    Ok(set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS).is_ok())
+    Ok(platform::stamp(socket, portable))
 }
 
-/// Asks for a buffer of `asked` octets as the kernel charges them, beyond the limit if the user may.
-fn size_buffer(socket: &Socket, asked: u32) -> io::Result<()> {
-    // The kernel doubles what it is given, for its own book-keeping.
-    let value = i32::try_from(asked.div_ceil(2)).unwrap_or(i32::MAX);
-    set_int(socket.as_fd(), libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, value)
-        .or_else(|_| set_int(socket.as_fd(), libc::SOL_SOCKET, libc::SO_RCVBUF, value))
-}
-
-fn join_all(sockets: &mut Vec<Bound>, joins: &Joins, asked: u32) -> Result<JoinBudget, UdpError> {
+fn join_all(sockets: &mut Vec<Bound>, joins: &Joins, asked: Asked) -> Result<JoinBudget, UdpError> {
     let wanted = joins.wanted()?;
     let interface = joins.interface_index()?;
     let limits = (per_socket_limit(true), per_socket_limit(false));
@@ -193,7 +207,7 @@ enum Failed {
 fn join_one(
     sockets: &mut Vec<Bound>,
     group: SocketAddr,
-    (interface, limit, asked): (u32, usize, u32),
+    (interface, limit, asked): (u32, usize, Asked),
 ) -> Result<(), Failed> {
     let last = sockets.iter_mut().rfind(|s| s.can_take(group));
     if let Some(bound) = last.filter(|s| s.groups.len() < limit) {

@@ -1,5 +1,6 @@
 //! What a UDP source is asked for: addresses, receive buffer by load, multicast joins; and what a buffer is worth.
 
+use super::platform::COUNTS_DROPS;
 use crate::live::multicast::Joins;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
@@ -33,6 +34,9 @@ pub struct UdpOptions {
     pub rate: Option<u32>,
     /// Multicast groups to join; none unless asked.
     pub joins: Joins,
+    /// Receive with what every Unix has, and without a counter of drops, as where there is no Linux; to see on Linux
+    /// what a run is worth there.
+    pub portable: bool,
 }
 
 impl UdpOptions {
@@ -45,6 +49,11 @@ impl UdpOptions {
         let held = u64::from(rate) * HOLD.as_secs() * u64::from(FULL_SIZE_CHARGE);
         let bytes = held.next_multiple_of(1 << 20).clamp(1 << 20, LARGEST_BUFFER);
         u32::try_from(bytes).unwrap_or(u32::MAX)
+    }
+
+    /// True when no counter tells the drops: asked for, or on a system that has none.
+    pub fn is_portable(&self) -> bool {
+        self.portable || !COUNTS_DROPS
     }
 
     /// Expected datagrams per second.
