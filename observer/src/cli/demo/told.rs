@@ -256,11 +256,6 @@ mod tests {
             (wireproof_protocols::verify::Account::default(), wireproof_reports::Observer::default());
         Summary::of_run(&account, wireproof_reports::Source::default(), observer, false)
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
 
     fn balance(left: u64, seen: u64, duplicates: u64, wire: u64) -> Balance {
         let missing = Owners { wire, sender: 4, ..Owners::default() };
