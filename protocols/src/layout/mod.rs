@@ -5,14 +5,25 @@
 //! text is an argument.
 
 mod check;
+mod decode;
+mod filter;
+mod judge;
+mod plan;
 mod read;
+pub mod rules;
+mod set;
 mod shipped;
+mod sums;
 mod table;
 #[cfg(test)]
 mod tests;
 mod text;
 
+pub use decode::LayoutDecoder;
+pub use plan::{LayoutId, Table};
+pub use set::{LAYOUTS_MAX, Layouts};
 pub use shipped::{SHIPPED, Shipped};
+pub use sums::{Parts, sum};
 pub use table::{
     ByteOrder, Checksum, Constant, Covers, Ending, Field, FrameRule, Layout, Matching, PayloadLength, Region,
     Role, Scope, Sequence, Step, Sum,

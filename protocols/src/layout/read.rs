@@ -49,7 +49,7 @@ pub(super) const MATCH: [&str; 3] = ["udp_dst", "any_port", "priority"];
 /// Keys of `[sequence]`.
 pub(super) const SEQUENCE: [&str; 7] = ["field", "step", "first", "last", "unused", "scope", "window"];
 /// Keys of `[frame]`.
-pub(super) const FRAME: [&str; 3] = ["ends_by", "expect_packets", "expect_bytes"];
+pub(super) const FRAME: [&str; 4] = ["ends_by", "expect_packets", "expect_bytes", "even_chunks"];
 
 const ORDERS: [(&str, ByteOrder); 2] = [("big", ByteOrder::Big), ("little", ByteOrder::Little)];
 const SEVERITIES: [(&str, Severity); 3] =
@@ -433,6 +433,11 @@ fn frame<'a>(text: &mut Text<'a>, root: &Table<'a>, fields: &[Field], numbered: 
         text.only(table, &FRAME);
         rule.expect_packets = number(text, table, "expect_packets", 1, u64::from(u16::MAX));
         rule.expect_bytes = number(text, table, "expect_bytes", 1, u64::from(u32::MAX));
+        rule.even_chunks = text.truth(table, "even_chunks").unwrap_or(false);
+        if rule.even_chunks && !(has(Role::PacketIndex) && has(Role::ByteOffset)) {
+            let reason = "needs fields with the roles \"packet_index\" and \"byte_offset\"";
+            text.refuse(table, "even_chunks", reason);
+        }
     }
     let possible = |ending: Ending| match ending {
         Ending::LastPacket => has(Role::LastPacket),
@@ -448,7 +453,14 @@ fn frame<'a>(text: &mut Text<'a>, root: &Table<'a>, fields: &[Field], numbered: 
             text.refuse(table, "ends_by", format!("no field makes {word:?} possible"));
         }
     }
-    let all = || ENDINGS.iter().map(|(_, ending)| *ending).filter(|ending| possible(*ending)).collect();
-    rule.ends_by = told.unwrap_or_else(all);
+    let all: Vec<Ending> = ENDINGS.iter().map(|(_, ending)| *ending).filter(|e| possible(*e)).collect();
+    let always = |ending: &Ending| matches!(ending, Ending::PacketCount | Ending::SeqChange);
+    for ending in all.iter().filter(|e| always(e)) {
+        if let (Some(table), Some(false)) = (&table, told.as_ref().map(|told| told.contains(ending))) {
+            let word = ENDINGS.iter().find(|(_, other)| other == ending).map_or("", |(word, _)| word);
+            text.refuse(table, "ends_by", format!("lacks {word:?}, which fields of the layout make certain"));
+        }
+    }
+    rule.ends_by = told.unwrap_or(all);
     rule
 }

@@ -313,6 +313,8 @@ pub struct FrameRule {
     pub expect_packets: Option<u16>,
     /// Octets in every frame.
     pub expect_bytes: Option<u32>,
+    /// Every datagram of a frame but the last carries the same number of octets.
+    pub even_chunks: bool,
 }
 
 /// What ends a frame.

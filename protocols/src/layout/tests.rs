@@ -33,7 +33,7 @@ fn the_table_of_bigpacket_says_what_its_text_says() {
     let sequence = layout.sequence.unwrap();
     let (first, last, unused) = (sequence.first, sequence.last, sequence.unused);
     assert_eq!((first, last, unused, sequence.window, sequence.step), (0, u32::MAX, None, 100, Step::Frame));
-    assert_eq!(layout.frame.ends_by, [Ending::LastPacket, Ending::PacketCount]);
+    assert_eq!(layout.frame.ends_by, [Ending::LastPacket, Ending::PacketCount, Ending::SeqChange]);
     let last = layout.field(Role::LastPacket).unwrap();
     assert_eq!((last.at, last.size, last.bits, last.line), (6, 2, Some((0, 0)), 60));
     assert!(layout.has_chunks());
