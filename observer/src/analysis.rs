@@ -28,11 +28,13 @@ pub fn analyze_taping<P: AsRef<Path>>(
     options: Options,
     tape: &mut Option<Taping>,
 ) -> Result<(SourceReport, Account), CaptureError> {
+    let layouts = options.layouts;
     let mut verifier = Verifier::new(options);
     let mut whole: Option<SourceReport> = None;
     for file in files {
         let base = whole.as_ref().map_or(0, |report| report.packets);
-        let report = capture::read_path(file.as_ref(), &mut |item| feed(&mut verifier, item, base, tape))?;
+        let mut each = |item: Item<'_>| feed(&mut verifier, item, base, tape);
+        let report = capture::read_path_with(file.as_ref(), layouts, &mut each)?;
         whole = Some(match whole {
             Some(before) => joined(before, report),
             None => report,

@@ -14,8 +14,9 @@ use std::ops::Range;
 use std::path::Path;
 use thiserror::Error;
 use toml::Spanned;
+use wireproof_protocols::layout::{Layouts, Role};
 use wireproof_protocols::verify::rig::{Rig, RigOutput};
-use wireproof_protocols::{Cid, Protocol, Severity, registry};
+use wireproof_protocols::{Cid, Decoder, Protocol, Severity, registry};
 
 /// The largest rig file read, octets.
 const FILE_MAX: u64 = 8 << 20;
@@ -88,6 +89,14 @@ struct Refusal {
 /// # Errors
 /// [`RigError::Read`] for the file, [`RigError::Content`] for what it holds.
 pub fn load(path: &Path) -> Result<Rig, RigError> {
+    load_with(path, Layouts::default())
+}
+
+/// As [`load`]; outputs may be of these layouts, too.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_with(path: &Path, layouts: Layouts) -> Result<Rig, RigError> {
     let file = path.display().to_string();
     let mut text = String::new();
     let read = fs::File::open(path).and_then(|f| f.take(FILE_MAX + 1).read_to_string(&mut text));
@@ -98,7 +107,7 @@ pub fn load(path: &Path) -> Result<Rig, RigError> {
         let source = io::Error::new(io::ErrorKind::FileTooLarge, "larger than 8 MiB");
         return Err(RigError::Read { file, source });
     }
-    parse(&file, &text)
+    parse_with(&file, &text, layouts)
 }
 
 /// Parses the text of a rig file; `file` names it in errors.
@@ -106,11 +115,19 @@ pub fn load(path: &Path) -> Result<Rig, RigError> {
 /// # Errors
 /// [`RigError::Content`].
 pub fn parse(file: &str, text: &str) -> Result<Rig, RigError> {
+    parse_with(file, text, Layouts::default())
+}
+
+/// As [`parse`]; outputs may be of these layouts, too.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_with(file: &str, text: &str, layouts: Layouts) -> Result<Rig, RigError> {
     let raw: RawRig = toml::from_str(text).map_err(|error| {
         let at = error.span().unwrap_or(0..0);
         content(file, text, Refusal { at, problem: one_line(error.message()) })
     })?;
-    rig(raw).map_err(|refusal| content(file, text, refusal))
+    rig(raw, layouts).map_err(|refusal| content(file, text, refusal))
 }
 
 fn content(file: &str, text: &str, refusal: Refusal) -> RigError {
@@ -127,7 +144,7 @@ fn one_line(message: &str) -> String {
     message.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn rig(raw: RawRig) -> Result<Rig, Refusal> {
+fn rig(raw: RawRig, layouts: Layouts) -> Result<Rig, Refusal> {
     if raw.output.is_empty() && raw.severity.is_empty() {
         let problem =
             "there is no [[output]] and no [severity] in it, `wireproof learn` writes one".to_owned();
@@ -136,7 +153,7 @@ fn rig(raw: RawRig) -> Result<Rig, Refusal> {
     let mut rig = Rig::default();
     for output in raw.output {
         let at = output.name.span();
-        let output = self::output(output)?;
+        let output = self::output(output, layouts)?;
         if rig.outputs.iter().any(|o| o.name == output.name) {
             return refuse(
                 at,
@@ -151,8 +168,8 @@ fn rig(raw: RawRig) -> Result<Rig, Refusal> {
     Ok(rig)
 }
 
-fn output(raw: RawOutput) -> Result<RigOutput, Refusal> {
-    let protocol = protocol(&raw.protocol)?;
+fn output(raw: RawOutput, layouts: Layouts) -> Result<RigOutput, Refusal> {
+    let protocol = protocol(&raw.protocol, layouts)?;
     if raw.name.get_ref().is_empty() {
         return refuse(raw.name.span(), "an output needs a name".to_owned());
     }
@@ -175,15 +192,14 @@ fn refuse<T>(at: Range<usize>, problem: String) -> Result<T, Refusal> {
     Err(Refusal { at, problem })
 }
 
-fn protocol(raw: &Spanned<String>) -> Result<Protocol, Refusal> {
-    let found = PROTOCOLS.into_iter().find(|p| p.name() == raw.get_ref());
-    found.ok_or_else(|| Refusal {
-        at: raw.span(),
-        problem: format!(
-            "{:?} is no protocol; allowed are {}",
-            raw.get_ref(),
-            PROTOCOLS.map(Protocol::name).join(", ")
-        ),
+fn protocol(raw: &Spanned<String>, layouts: Layouts) -> Result<Protocol, Refusal> {
+    let declared = || layouts.decoders().iter().map(Decoder::protocol);
+    let found = PROTOCOLS.into_iter().chain(declared()).find(|p| p.name() == raw.get_ref());
+    found.ok_or_else(|| {
+        let allowed: Vec<_> = PROTOCOLS.into_iter().chain(declared()).map(Protocol::name).collect();
+        let give = if raw.get_ref().starts_with("layout:") { " (give its layout with --layout)" } else { "" };
+        let problem = format!("{:?} is no protocol{give}; allowed are {}", raw.get_ref(), allowed.join(", "));
+        Refusal { at: raw.span(), problem }
     })
 }
 
@@ -198,7 +214,8 @@ fn address(raw: &Spanned<String>) -> Result<std::net::IpAddr, Refusal> {
 }
 
 fn sender(raw: &Spanned<String>, protocol: Protocol) -> Result<Cid, Refusal> {
-    if protocol != Protocol::Sacn {
+    let declared = protocol.layout().is_some_and(|t| t.layout.field(Role::SenderId).is_some());
+    if protocol != Protocol::Sacn && !declared {
         return refuse(raw.span(), format!("{} has no CID; leave the key out", protocol.name()));
     }
     parse_cid(raw.get_ref()).ok_or_else(|| Refusal {
@@ -224,7 +241,7 @@ fn stream_ids(protocol: Protocol) -> std::ops::RangeInclusive<u32> {
         Protocol::Sacn => 1..=63_999,
         Protocol::ArtNet => 0..=32_767,
         Protocol::Ddp => 0..=255,
-        Protocol::BigPacket | Protocol::Kinet => 0..=u32::MAX,
+        Protocol::BigPacket | Protocol::Kinet | Protocol::Layout(_) => 0..=u32::MAX,
     }
 }
 

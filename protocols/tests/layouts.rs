@@ -92,9 +92,9 @@ fn vectors(pair: &Pair) -> Vec<(String, Vec<u8>)> {
     json.as_array().unwrap().iter().map(one).collect()
 }
 
-/// The datagram is ArtDmx or BigPacket, or is so short that nobody knows.
+/// The datagram is on the BigPacket port, or is long enough to be ArtDmx and is.
 fn is_the_layouts(pair: &Pair, payload: &[u8]) -> bool {
-    pair.port != 6454 || payload.get(8..10).is_none_or(|opcode| opcode == [0x00, 0x50])
+    pair.port != 6454 || payload.get(8..10).is_some_and(|opcode| opcode == [0x00, 0x50])
 }
 
 fn datagram<'a>(pair: &Pair, payload: &'a [u8], length: u32) -> Datagram<'a> {

@@ -27,7 +27,7 @@ pub use dissect::Dissector;
 pub use error::CaptureError;
 pub use evidence::comment as drops_comment;
 pub use evidence::step_comment;
-pub use open::{read_path, read_records, read_records_path, read_stream};
+pub use open::{read_path, read_path_with, read_records, read_records_path, read_stream};
 pub use record::{LinkType, RECORD_MAX, Record};
 pub use writer::PcapngWriter;
 

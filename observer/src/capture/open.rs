@@ -10,6 +10,7 @@ use flate2::bufread::MultiGzDecoder;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
+use wireproof_protocols::layout::Layouts;
 use zstd::stream::read::Decoder as ZstdDecoder;
 
 /// Octets that decide the format.
@@ -20,8 +21,20 @@ const MAGIC: usize = 8;
 /// # Errors
 /// When there is no capture to read: see [`CaptureError`]. Damage behind a valid header is no error.
 pub fn read_path(path: &Path, each: &mut dyn FnMut(Item<'_>)) -> Result<SourceReport, CaptureError> {
+    read_path_with(path, Layouts::default(), each)
+}
+
+/// As [`read_path`]; datagrams of these layouts are known again on a tape.
+///
+/// # Errors
+/// As [`read_path`].
+pub fn read_path_with(
+    path: &Path,
+    layouts: Layouts,
+    each: &mut dyn FnMut(Item<'_>),
+) -> Result<SourceReport, CaptureError> {
     let mut input = open(path)?;
-    dissected(&name_of(path), &mut *input, each)
+    dissected(&name_of(path), &mut *input, layouts, each)
 }
 
 /// Reads a capture from a stream and hands every item to `each`, in stream order.
@@ -33,7 +46,7 @@ pub fn read_stream(
     mut input: impl Read,
     each: &mut dyn FnMut(Item<'_>),
 ) -> Result<SourceReport, CaptureError> {
-    dissected(name, &mut input, each)
+    dissected(name, &mut input, Layouts::default(), each)
 }
 
 /// Reads the records of a capture from a stream without dissecting them.
@@ -44,7 +57,7 @@ pub fn read_records(
     mut input: impl Read,
     each: &mut dyn FnMut(&Record<'_>),
 ) -> Result<SourceReport, CaptureError> {
-    walk("-", &mut input, &mut records(each))
+    walk("-", &mut input, Layouts::default(), &mut records(each))
 }
 
 /// Reads the records of the capture at `path` (`-` is standard input) without dissecting them.
@@ -56,7 +69,7 @@ pub fn read_records_path(
     each: &mut dyn FnMut(&Record<'_>),
 ) -> Result<SourceReport, CaptureError> {
     let mut input = open(path)?;
-    walk(&name_of(path), &mut *input, &mut records(each))
+    walk(&name_of(path), &mut *input, Layouts::default(), &mut records(each))
 }
 
 fn records(each: &mut dyn FnMut(&Record<'_>)) -> impl FnMut(Entry<'_>) {
@@ -81,10 +94,11 @@ fn open(path: &Path) -> Result<Box<dyn Read>, CaptureError> {
 fn dissected(
     name: &str,
     input: &mut dyn Read,
+    layouts: Layouts,
     each: &mut dyn FnMut(Item<'_>),
 ) -> Result<SourceReport, CaptureError> {
     let mut dissector = Dissector::new();
-    let mut report = walk(name, input, &mut |entry| match entry {
+    let mut report = walk(name, input, layouts, &mut |entry| match entry {
         Entry::Record(record) => each(dissector.dissect(&record)),
         Entry::Blind { from, to, dropped } => each(Item::Blind { from, to, dropped }),
         Entry::Drops(drops) => each(Item::Drops(drops)),
@@ -100,17 +114,18 @@ fn dissected(
 fn walk(
     name: &str,
     input: &mut dyn Read,
+    layouts: Layouts,
     on: &mut impl FnMut(Entry<'_>),
 ) -> Result<SourceReport, CaptureError> {
     let mut window = Window::new(input);
     window.require(MAGIC);
     let walked = match window.view() {
-        [0x1f, 0x8b, ..] => unwrapped(name, "gzip", &mut MultiGzDecoder::new(&mut window), on),
+        [0x1f, 0x8b, ..] => unwrapped((name, "gzip"), &mut MultiGzDecoder::new(&mut window), layouts, on),
         [0x28, 0xb5, 0x2f, 0xfd, ..] => match ZstdDecoder::with_buffer(&mut window) {
-            Ok(mut decoder) => unwrapped(name, "zstd", &mut decoder, on),
+            Ok(mut decoder) => unwrapped((name, "zstd"), &mut decoder, layouts, on),
             Err(source) => return Err(CaptureError::Io { name: name.to_owned(), source }),
         },
-        _ => plain(name, &mut window, on),
+        _ => plain(name, &mut window, layouts, on),
     };
     // A fault below the wrapper is the disk's or the pipe's, not damage of the capture.
     match window.take_fault() {
@@ -121,13 +136,13 @@ fn walk(
 
 /// Walks the capture inside a wrapper; an error of the decompressor is damage, and what came before it counts.
 fn unwrapped(
-    name: &str,
-    wrapper: &str,
+    (name, wrapper): (&str, &str),
     decoder: &mut dyn Read,
+    layouts: Layouts,
     on: &mut impl FnMut(Entry<'_>),
 ) -> Result<SourceReport, CaptureError> {
     let mut window = Window::new(decoder);
-    let walked = plain(name, &mut window, on);
+    let walked = plain(name, &mut window, layouts, on);
     let Some(error) = window.take_fault() else { return walked };
     let octets = window.offset() + window.view().len() as u64;
     let mut report = match walked {
@@ -144,6 +159,7 @@ fn unwrapped(
 fn plain(
     name: &str,
     window: &mut Window<'_>,
+    layouts: Layouts,
     on: &mut impl FnMut(Entry<'_>),
 ) -> Result<SourceReport, CaptureError> {
     let mut tally = Tally::default();
@@ -151,7 +167,7 @@ fn plain(
     let walked = match window.view() {
         [] => return Err(CaptureError::Empty { name: name.to_owned() }),
         first if pcapng::claims(first) => pcapng::walk(window, &mut tally, on),
-        first if tape::claims(first) => tape::walk(window, &mut tally, on),
+        first if tape::claims(first) => tape::walk(window, &mut tally, layouts, on),
         first if pcap::claims(first) => pcap::walk(window, &mut tally, on),
         first => return Err(CaptureError::not_a_capture(name, first)),
     };

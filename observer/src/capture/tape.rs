@@ -3,6 +3,7 @@
 use super::record::Entry;
 use super::tally::Tally;
 use super::window::Window;
+use wireproof_protocols::layout::Layouts;
 use wireproof_reports::tape::{Decoder, Event};
 
 pub(super) use wireproof_reports::tape::claims;
@@ -11,9 +12,10 @@ pub(super) use wireproof_reports::tape::claims;
 pub(super) fn walk(
     window: &mut Window<'_>,
     tally: &mut Tally,
+    layouts: Layouts,
     on: &mut impl FnMut(Entry<'_>),
 ) -> Result<(), String> {
-    let mut decoder = Decoder::default();
+    let mut decoder = Decoder::knowing(layouts);
     let mut each = |event: Event<'_>| match event {
         Event::Blind { from, to, count } => on(Entry::Blind { from, to, dropped: count }),
         Event::Drops(drops) => on(Entry::Drops(drops)),

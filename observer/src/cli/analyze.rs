@@ -3,7 +3,7 @@
 use super::args::AnalyzeArgs;
 use super::config::Settings;
 use super::failure::Failure;
-use super::{output, report, rings, say};
+use super::{layouts, output, report, rings, say};
 use crate::taping::Taping;
 use crate::{analysis, rig_file};
 use std::path::Path;
@@ -15,8 +15,9 @@ pub(super) fn run(args: &AnalyzeArgs) -> Result<u8, Failure> {
     output::check(&args.files, args.report.output.as_deref())?;
     check_tape(args)?;
     let settings = Settings::resolve(&args.report)?;
-    let rig = settings.rig.as_deref().map(rig_file::load).transpose()?;
-    let options = Options { rig, strict: settings.strict, ..Options::default() };
+    let layouts = layouts::load(&args.report.layout)?;
+    let rig = settings.rig.as_deref().map(|path| rig_file::load_with(path, layouts)).transpose()?;
+    let options = Options { rig, strict: settings.strict, layouts, ..Options::default() };
     let mut tape = args.tape.as_deref().map(start).transpose()?;
     let (read, mut account) = analysis::analyze_taping(&args.files, options, &mut tape)?;
     let retaped = tape.as_ref().is_some_and(Taping::has_refused);

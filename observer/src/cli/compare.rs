@@ -2,7 +2,7 @@
 
 use super::failure::{FAIL, Failure, USAGE};
 use super::inputs::{self, Input, rendered};
-use super::{config, output, say};
+use super::{config, layouts, output, say};
 use crate::analysis;
 use crate::baseline::checked;
 use crate::infile;
@@ -11,6 +11,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use wireproof_matrices::compare::Budgets;
+use wireproof_protocols::layout::Layouts;
 use wireproof_protocols::verify::Options;
 use wireproof_reports::baseline::Baseline;
 use wireproof_reports::compare::Refusal;
@@ -42,6 +43,10 @@ pub(super) struct CompareArgs {
     /// Absolute ceilings; only with a baseline
     #[arg(long, value_name = "FILE")]
     budgets: Option<PathBuf>,
+    /// Layout of a house protocol for captures: a TOML file, or a name of `wireproof layouts list`; may be given several
+    /// times
+    #[arg(long, value_name = "LAYOUT")]
+    layout: Vec<PathBuf>,
     /// Compare runs that are not alike; every report of it says so
     #[arg(long)]
     allow_different: bool,
@@ -142,7 +147,9 @@ fn runs(args: &CompareArgs, before: Input) -> Result<u8, Failure> {
             "two runs are compared where they are alike, and the rest says why not",
         ));
     }
-    let (before, after) = (summary(&args.before, before)?, summary(&args.after, inputs::read(&args.after)?)?);
+    let layouts = layouts::load(&args.layout)?;
+    let (before, after) =
+        (summary(&args.before, before, layouts)?, summary(&args.after, inputs::read(&args.after)?, layouts)?);
     let runs = Runs::of(&before, &after).map_err(|why| inputs::untrusted(&args.before, &why))?;
     let style = style();
     output::write(args.output.as_deref(), |out| rendered(runs.render(args.format, style, out)))?;
@@ -157,7 +164,7 @@ fn runs(args: &CompareArgs, before: Input) -> Result<u8, Failure> {
 }
 
 /// The summary of a run; a capture is read by the engine of `analyze`.
-fn summary(path: &Path, input: Input) -> Result<Summary, Failure> {
+fn summary(path: &Path, input: Input, layouts: Layouts) -> Result<Summary, Failure> {
     match input {
         Input::Record(record) => match *record {
             Record::Summary(summary) => Ok(*summary),
@@ -178,7 +185,7 @@ fn summary(path: &Path, input: Input) -> Result<Summary, Failure> {
             ))
         }
         Input::Capture(path) => {
-            let (read, account) = analysis::analyze(&[&path], Options::default())?;
+            let (read, account) = analysis::analyze(&[&path], Options { layouts, ..Options::default() })?;
             if let (0, Some(damage)) = (read.packets, &read.damaged) {
                 let what = format!("nothing could be read of {}, {damage}", read.name);
                 return Err(Failure::io(&what, "fetch the capture again"));

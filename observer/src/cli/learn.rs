@@ -2,7 +2,7 @@
 
 use super::args::LearnArgs;
 use super::failure::Failure;
-use super::output;
+use super::{layouts, output};
 use crate::capture::SourceReport;
 use crate::{analysis, rig_file};
 use std::collections::BTreeSet;
@@ -16,7 +16,8 @@ const NOTHING_LEARNED: u8 = 3;
 /// Runs the verb.
 pub(super) fn run(args: &LearnArgs) -> Result<u8, Failure> {
     output::check(&args.files, args.output.as_deref())?;
-    let (report, account) = analysis::analyze(&args.files, Options::default())?;
+    let options = Options { layouts: layouts::load(&args.layout)?, ..Options::default() };
+    let (report, account) = analysis::analyze(&args.files, options)?;
     let rig = learned(&account);
     if rig.outputs.is_empty() {
         let text =

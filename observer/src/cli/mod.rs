@@ -16,6 +16,7 @@ mod explain;
 mod failure;
 mod generate;
 mod inputs;
+mod layouts;
 mod learn;
 mod live_view;
 mod man;
@@ -85,6 +86,7 @@ fn dispatch(verb: Verb) -> Result<u8, Failure> {
         Verb::Bench(args) => bench::run(&args),
         Verb::Demo(args) => demo::run(&args),
         Verb::Device(args) => device::run(&args),
+        Verb::Layouts(args) => layouts::run(&args),
         Verb::Ring(args) => ring::run(&args),
         Verb::Matrix(args) => matrix::run(&args),
         Verb::Baseline(args) => baseline::run(&args),

@@ -6,7 +6,7 @@ use super::failure::Failure;
 use super::live_view::View;
 use super::transmit::interrupts;
 use super::tui::{self, Plan, Tui};
-use super::{config, output, report, rings, say, serve, stall};
+use super::{config, layouts, output, report, rings, say, serve, stall};
 use crate::live::conduct::{Observed, Run, RunError, conduct};
 use crate::live::drain::{DrainPlan, DrainSpan, DrainStatus, DrainUrl, RingCheck};
 use crate::live::multicast::Joins;
@@ -23,6 +23,7 @@ use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use wireproof_protocols::layout::Layouts;
 use wireproof_protocols::registry::DECODERS;
 use wireproof_protocols::verify::Options;
 use wireproof_recorder::offset::{DRIFT_PPM, NoOffset, estimate};
@@ -40,9 +41,10 @@ pub(super) fn run(args: &ObserveArgs) -> Result<u8, Failure> {
     }
     serve::check(&args.serve)?;
     let settings = Settings::resolve(&args.report)?;
-    let rig = settings.rig.as_deref().map(rig_file::load).transpose()?;
+    let layouts = layouts::load(&args.report.layout)?;
+    let rig = settings.rig.as_deref().map(|path| rig_file::load_with(path, layouts)).transpose()?;
     let no_drop_counter = !cfg!(target_os = "linux");
-    let options = Options { rig, strict: settings.strict, no_drop_counter };
+    let options = Options { rig, strict: settings.strict, layouts, no_drop_counter };
     let drain = drain(args)?;
     if args.self_check {
         let text = stall::check()?;
@@ -51,7 +53,7 @@ pub(super) fn run(args: &ObserveArgs) -> Result<u8, Failure> {
         }
     }
     let interrupted = interrupts()?;
-    let (sources, _quiet) = open(args)?;
+    let (sources, _quiet) = open(args, layouts)?;
     let infos: Vec<SourceInfo> = sources.iter().map(|source| source.info().clone()).collect();
     let (web, glances) = serve::start(&args.serve, (args.report.anonymize, args.quiet), &infos)?;
     let is_terminal = io::stderr().is_terminal();
@@ -76,7 +78,7 @@ pub(super) fn run(args: &ObserveArgs) -> Result<u8, Failure> {
         glances: Mutex::new(glances),
     };
     if let Some(interface) = &args.tap {
-        let filter = TapFilter::Ports(protocol_ports());
+        let filter = TapFilter::Ports(protocol_ports(layouts));
         let options = TapOptions { promiscuous: false, ..TapOptions::new(interface.clone(), filter) };
         let tap = RingSource::open(&options).map_err(|e| Failure::io_line(&e))?;
         *run.tap.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(tap));
@@ -290,11 +292,11 @@ fn drain(args: &ObserveArgs) -> Result<Option<DrainPlan>, Failure> {
 
 type Sources = (Vec<Box<dyn LiveSource>>, Option<Quiet>);
 
-fn open(args: &ObserveArgs) -> Result<Sources, Failure> {
+fn open(args: &ObserveArgs, layouts: Layouts) -> Result<Sources, Failure> {
     if args.interface.is_empty() {
-        return sockets(args);
+        return sockets(args, layouts);
     }
-    let ports = if args.ports.is_empty() { protocol_ports() } else { args.ports.clone() };
+    let ports = if args.ports.is_empty() { protocol_ports(layouts) } else { args.ports.clone() };
     let filter = if ports.contains(&0) { TapFilter::Everything } else { TapFilter::Ports(ports.clone()) };
     let mut sources: Vec<Box<dyn LiveSource>> = Vec::new();
     for interface in &args.interface {
@@ -327,11 +329,12 @@ fn tap(args: &ObserveArgs, options: TapOptions) -> Result<Box<dyn LiveSource>, F
     Ok(Box::new(PcapSource::open(&options).map_err(|e| Failure::io_line(&e))?))
 }
 
-fn sockets(args: &ObserveArgs) -> Result<Sources, Failure> {
+fn sockets(args: &ObserveArgs, layouts: Layouts) -> Result<Sources, Failure> {
     let universes = args.join.as_ref().map_or_else(Vec::new, |u| u.0.clone());
     let buffer_bytes = args.rcvbuf.map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
     let options = UdpOptions {
         addresses: args.udp.clone().unwrap_or_default(),
+        ports: layouts.ports(),
         buffer_bytes,
         rate: args.rate,
         joins: Joins { universes, interface: args.join_on.clone(), ..Joins::default() },
@@ -343,9 +346,10 @@ fn sockets(args: &ObserveArgs) -> Result<Sources, Failure> {
     Ok((vec![Box::new(source)], None))
 }
 
-/// Ports of all protocols.
-fn protocol_ports() -> Vec<u16> {
+/// Ports of all protocols, those of layouts included.
+fn protocol_ports(layouts: Layouts) -> Vec<u16> {
     let mut ports: Vec<u16> = DECODERS.iter().flat_map(|d| d.ports().iter().copied()).collect();
+    ports.extend(layouts.ports());
     ports.sort_unstable();
     ports.dedup();
     ports

@@ -126,6 +126,10 @@ impl One<'_, '_, '_> {
         for (key, _) in told.into_iter().filter(|(_, told)| *told && !numeric) {
             self.fault(key, "does not go with this field: only numbers that vary have it");
         }
+        let sent = matches!(f.role, Role::Opaque | Role::Part | Role::Version) && f.constant.is_none();
+        if f.send.is_some_and(|send| !sent || !f.is_number() || send > f.most()) {
+            self.fault("send", format!("goes with a field that says nothing of its own, up to {}", f.most()));
+        }
         if numeric && (f.min.is_some_and(|min| min > f.most()) || f.max.is_some_and(|max| max > f.most())) {
             self.fault("max", format!("min and max are at most {}, what the field holds", f.most()));
         }

@@ -24,7 +24,7 @@ pub(super) const ROOT: [&str; 14] = [
     "frame",
 ];
 /// Keys of `[[field]]`.
-pub(super) const FIELD: [&str; 18] = [
+pub(super) const FIELD: [&str; 19] = [
     "name",
     "at",
     "at_footer",
@@ -40,6 +40,7 @@ pub(super) const FIELD: [&str; 18] = [
     "min",
     "max",
     "multiple_of",
+    "send",
     "severity",
     "sum",
     "covers",
@@ -200,6 +201,7 @@ fn field<'a>(text: &mut Text<'a>, table: Table<'a>, index: usize, order: ByteOrd
         min: text.number(&table, "min", 0, u64::MAX),
         max: text.number(&table, "max", 0, u64::MAX),
         multiple_of: text.number(&table, "multiple_of", 2, 1 << 32),
+        send: text.number(&table, "send", 0, u64::MAX),
         severity: text.choice(&table, "severity", &SEVERITIES),
         checksum: checksum(text, &table, role),
         name,
@@ -305,6 +307,7 @@ fn footer<'a>(text: &mut Text<'a>, root: &Table<'a>, fields: &mut Vec<Field>, or
         min: None,
         max: None,
         multiple_of: None,
+        send: None,
         severity: None,
         checksum: None,
     });

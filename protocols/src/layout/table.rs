@@ -85,6 +85,8 @@ pub struct Field {
     pub min: Option<u64>,
     /// Greatest number as it stands on the wire.
     pub max: Option<u64>,
+    /// What a sender of this program writes where nothing else says it.
+    pub send: Option<u64>,
     /// The number on the wire is a multiple of it.
     pub multiple_of: Option<u64>,
     /// How bad a broken rule of this field is; `None` is the rule's own.

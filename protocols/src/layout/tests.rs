@@ -73,7 +73,7 @@ fn all_faults_are_told_at_once_each_with_its_line() {
     let want = [
         "line 10: field a, at: the field ends at octet 9, the header at 8",
         "line 14: field a, colour: unknown key, allowed are name, at, at_footer, size, bits, byte_order, role, const, \
-         const_hex, add, scale, base, min, max, multiple_of, severity, sum, covers",
+         const_hex, add, scale, base, min, max, multiple_of, send, severity, sum, covers",
         "line 15: field b, at: octet 1 is the field magic's, too",
         "line 15: field b, at: the field ends at octet 10, the header at 8",
         "line 15: field b, size: a number has at most 8 octets",

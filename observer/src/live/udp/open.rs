@@ -2,7 +2,7 @@
 //! joins, spread over further sockets of the same port. Nothing here makes the host send, but joins do (IGMP, MLD).
 
 use super::UdpError;
-use super::options::{UdpOptions, default_addresses};
+use super::options::{UdpOptions, default_addresses_and};
 use crate::live::multicast::{JoinBudget, Joins, Membership, per_socket_limit};
 use crate::live::sys_socket::{meminfo, set_int};
 use socket2::{Domain, Protocol, Socket, Type};
@@ -69,7 +69,7 @@ pub(crate) fn open(options: &UdpOptions) -> Result<Opened, UdpError> {
     let mut opened = Opened { sockets: Vec::new(), budget: None, notes: Vec::new() };
     let asked = options.asked_bytes();
     if options.addresses.is_empty() {
-        open_default(&mut opened, asked, default_addresses())?;
+        open_default(&mut opened, asked, default_addresses_and(&options.ports))?;
     }
     for (at, address) in options.addresses.iter().enumerate() {
         // Port 0 stands for another free port each time.
