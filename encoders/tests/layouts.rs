@@ -153,7 +153,9 @@ fn a_layout_sends_the_octets_of_the_hand_written_encoder() {
         let mut by_hand = build(hand, Backend::Contiguous, &setup).unwrap();
         for nth in 0..600 {
             if nth == 400 {
-                [&mut declared, &mut by_hand].map(|e| e.set_time(Timestamp(77_000_000_123)));
+                for encoder in [&mut declared, &mut by_hand] {
+                    encoder.set_time(Timestamp(77_000_000_123));
+                }
             }
             let frame = frame(3001, nth);
             let want = kept(by_hand.encode(&frame).unwrap());
@@ -175,7 +177,7 @@ fn what_does_not_fit_is_refused_and_changes_nothing() {
         assert_eq!(kept(encoder.encode(&frame).unwrap()), kept(untold.encode(&frame).unwrap()), "{name}");
         error
     };
-    assert_eq!(refused("layout:tpm2net", Some(40), 256 * 40), "packet 256 is not 0..255");
+    assert_eq!(refused("layout:tpm2net", Some(40), 256 * 40), "packets 256 is not 0..255");
     assert_eq!(refused("layout:fixed", Some(1440), 8641), "frame octets 8641 is not 8640");
     assert_eq!(refused("layout:summed", None, 40), "pixels 40 is not a multiple of its scale");
     let artdmx = by_name("layout:artdmx");
