@@ -171,6 +171,9 @@ fn plain(
         first if pcap::claims(first) => pcap::walk(window, &mut tally, on),
         first => return Err(CaptureError::not_a_capture(name, first)),
     };
+    if let Some(layout) = tally.layout.take() {
+        return Err(CaptureError::Layout { name: name.to_owned(), layout });
+    }
     Ok(SourceReport {
         name: name.to_owned(),
         timestamps: if tally.nanoseconds { "file-ns" } else { "file-us" },

@@ -32,6 +32,7 @@ pub(super) fn walk(
     // What the tape left out is missing like what the capture lost.
     tally.dropped = report.capture_dropped.saturating_add(report.left_out);
     tally.nanoseconds = !report.microseconds;
+    tally.layout = report.layout;
     match (report.damaged, report.unknown) {
         (Some(damage), _) => Err(damage),
         (None, 0) => Ok(()),

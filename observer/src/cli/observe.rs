@@ -305,7 +305,7 @@ fn open(args: &ObserveArgs, layouts: Layouts) -> Result<Sources, Failure> {
             buffer_bytes: args.rcvbuf.unwrap_or(BUFFER_BYTES),
             ..TapOptions::new(interface.clone(), filter.clone())
         };
-        sources.push(tap(args, options)?);
+        sources.push(tap(args, options, layouts)?);
     }
     let quiet = Quiet::hold(&ports);
     if !args.quiet {
@@ -315,18 +315,30 @@ fn open(args: &ObserveArgs, layouts: Layouts) -> Result<Sources, Failure> {
 }
 
 #[cfg(not(feature = "libpcap"))]
-fn tap(_: &ObserveArgs, options: TapOptions) -> Result<Box<dyn LiveSource>, Failure> {
+fn tap(_: &ObserveArgs, options: TapOptions, _: Layouts) -> Result<Box<dyn LiveSource>, Failure> {
     Ok(Box::new(RingSource::open(&options).map_err(|e| Failure::io_line(&e))?))
 }
 
 #[cfg(feature = "libpcap")]
-fn tap(args: &ObserveArgs, options: TapOptions) -> Result<Box<dyn LiveSource>, Failure> {
+fn tap(args: &ObserveArgs, options: TapOptions, layouts: Layouts) -> Result<Box<dyn LiveSource>, Failure> {
     use crate::live::pcap_source::PcapSource;
     let Some(filter) = &args.pcap else {
         return Ok(Box::new(RingSource::open(&options).map_err(|e| Failure::io_line(&e))?));
     };
-    let options = TapOptions { filter: TapFilter::Expression(filter.clone()), ..options };
+    let options = TapOptions { filter: TapFilter::Expression(expression(filter, layouts)), ..options };
     Ok(Box::new(PcapSource::open(&options).map_err(|e| Failure::io_line(&e))?))
+}
+
+/// The filter that was asked for; in place of the usual one those of the layouts, beside the ports of the protocols.
+#[cfg(feature = "libpcap")]
+fn expression(asked: &str, layouts: Layouts) -> String {
+    if asked != "udp" || layouts.is_empty() {
+        return asked.to_owned();
+    }
+    let ports = protocol_ports(Layouts::default());
+    let ports = ports.iter().map(|port| format!("udp port {port}"));
+    let declared = layouts.decoders().iter().map(|d| d.table().layout.capture_filter());
+    ports.chain(declared).collect::<Vec<_>>().join(" or ")
 }
 
 fn sockets(args: &ObserveArgs, layouts: Layouts) -> Result<Sources, Failure> {

@@ -20,11 +20,13 @@ pub struct Parts {
     pub footer: usize,
 }
 
-/// The sum over what it covers; the `size` octets at `at`, its own, count as zero.
+/// The sum over what it covers. Its own octets, at `at`, count as zero in the header; in the footer it covers what stands
+/// before it.
 pub fn sum(checksum: Checksum, datagram: &[u8], parts: Parts, at: usize) -> u64 {
     let (from, to) = match checksum.covers {
         Covers::Header => (0, parts.header),
         Covers::Payload => (parts.header, parts.data),
+        Covers::All if at >= parts.data => (0, at),
         Covers::All => (0, parts.footer),
     };
     let covered = datagram.get(from..to.min(datagram.len())).unwrap_or_default();
@@ -94,11 +96,11 @@ mod tests {
     }
 
     #[test]
-    fn its_own_octets_count_as_zero_wherever_it_stands() {
+    fn its_own_octets_count_as_zero_in_the_header_and_end_it_in_the_footer() {
         let parts = Parts { header: 4, data: 8, footer: 10 };
         let octets = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
         let of = |covers, at| sum(Checksum { sum: Sum::Sum8, covers }, &octets, parts, at);
         assert_eq!((of(Covers::Header, 1), of(Covers::Payload, 1)), (8, 26));
-        assert_eq!((of(Covers::All, 9), of(Covers::All, 0)), (45, 54));
+        assert_eq!((of(Covers::All, 9), of(Covers::All, 8), of(Covers::All, 0)), (45, 36, 54));
     }
 }

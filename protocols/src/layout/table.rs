@@ -231,7 +231,7 @@ impl Role {
 pub struct Checksum {
     /// The sum.
     pub sum: Sum,
-    /// The octets it is made of; its own octets count as zero.
+    /// The octets it is made of.
     pub covers: Covers,
 }
 
@@ -265,7 +265,7 @@ pub enum Covers {
     Header,
     /// The data.
     Payload,
-    /// Header, data and footer.
+    /// Header, data and footer, its own octets being zero; in the footer all that stands before it.
     All,
 }
 

@@ -53,6 +53,8 @@ pub struct TapeReport {
     pub unknown: u64,
     /// The stamps are no finer than microseconds.
     pub microseconds: bool,
+    /// The first kind of a layout that the reader was not given.
+    pub layout: Option<String>,
     /// What is damaged and where, one sentence; everything before it was read.
     pub damaged: Option<String>,
 }
@@ -318,6 +320,9 @@ impl Decoder {
         let found = self.layouts.kind(name);
         if let Some(found) = found {
             keep(&mut self.kinds, u16::from(number), found);
+        }
+        if found.is_none() && name.starts_with("layout:") {
+            self.report.layout.get_or_insert_with(|| name.to_owned());
         }
         found.map(|_| ())
     }
