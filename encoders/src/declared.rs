@@ -170,7 +170,7 @@ impl Declared {
             Role::LastPacket => u64::from(place.index + 1 == place.count),
             Role::FirstPacket => u64::from(place.index == 0),
             Role::TimeValid => u64::from(self.time_us.is_some()),
-            Role::TimestampUs => self.time_us.unwrap_or(0) / u64::from(field.scale) & field.most(),
+            Role::TimestampUs => (self.time_us.unwrap_or(0) / u64::from(field.scale)) & field.most(),
             Role::Repeat | Role::Terminated | Role::ReservedZero => 0,
             _ => match field.constant {
                 Some(Constant::Number(number)) => number,

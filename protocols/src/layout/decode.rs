@@ -191,7 +191,7 @@ fn said<'a>(decoder: &LayoutDecoder, d: &Datagram<'a>, v: &Values, marks: Marks,
     let count = frame.expect_packets.filter(|_| v.count == 0).map_or(v.count, u64::from);
     let octets = frame.expect_bytes.filter(|_| v.frame == 0).map_or(v.frame, u64::from);
     let off = table.facts.unused == Some(v.sequence);
-    let (id, name) = table.sender;
+    let (id, name) = (table.sender_id, table.sender_name);
     Pdu {
         stream: Some(v.stream),
         part: v.part,

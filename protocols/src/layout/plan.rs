@@ -9,6 +9,9 @@ use std::hash::{Hash, Hasher};
 /// Octets of the header compared at once.
 pub(super) const WORD: usize = 8;
 
+/// First octet of a field, and the one behind its last.
+pub(super) type Span = (usize, usize);
+
 /// A layout, compiled.
 #[derive(Debug)]
 pub struct Table {
@@ -32,8 +35,10 @@ pub struct Table {
     pub(super) checksum: Option<usize>,
     /// Constant and reserved fields of the footer.
     pub(super) footer: Vec<usize>,
-    /// Where the sender's identifier and name stand.
-    pub(super) sender: (Option<(usize, usize)>, Option<(usize, usize)>),
+    /// Where the sender's identifier stands.
+    pub(super) sender_id: Option<Span>,
+    /// Where the sender's name stands.
+    pub(super) sender_name: Option<Span>,
     /// A name for each field in findings.
     pub(super) hints: Vec<Hint>,
     pub(super) facts: Facts,
@@ -144,7 +149,8 @@ impl Table {
             rests: all(&|f| f.role == Role::LengthOfRest),
             checksum: layout.fields.iter().position(|f| f.checksum.is_some()),
             footer: all(&|f| f.region == Region::Footer && fixed_role(f)),
-            sender: (span(Role::SenderId), span(Role::SenderName)),
+            sender_id: span(Role::SenderId),
+            sender_name: span(Role::SenderName),
             hints: layout.fields.iter().map(Hint::of).collect(),
             facts: facts(&layout),
             layout,
