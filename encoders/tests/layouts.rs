@@ -66,10 +66,12 @@ fn setup(decoder: &LayoutDecoder, chunk: Option<u16>) -> Setup {
 fn sized(decoder: &LayoutDecoder, octets: usize, chunk: usize) -> Option<usize> {
     match decoder.protocol().name() {
         "layout:fixed" => (chunk == 1440).then_some(8640),
-        "layout:summed" => Some(octets - octets % 3).filter(|_| chunk % 3 == 0),
-        "layout:wled-dnrgb" => Some((octets - octets % 3).min(65_535 * 3)).filter(|_| chunk % 3 == 0),
+        "layout:summed" => Some(octets - octets % 3).filter(|_| chunk.is_multiple_of(3)),
+        "layout:wled-dnrgb" => {
+            Some((octets - octets % 3).min(65_535 * 3)).filter(|_| chunk.is_multiple_of(3))
+        }
         "layout:tpm2net" => Some(octets.min(255 * chunk)),
-        "layout:artdmx" => Some(octets.min(32_767 * chunk)).filter(|_| chunk >= 2 && chunk % 2 == 0),
+        "layout:artdmx" => Some(octets.min(32_767 * chunk)).filter(|_| chunk >= 2 && chunk.is_multiple_of(2)),
         _ => Some(octets),
     }
 }
