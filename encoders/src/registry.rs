@@ -1,7 +1,7 @@
 //! The encoders by name: one setup that fits all of them. Adding a protocol is one line in [`ENCODERS`].
 
 use crate::{
-    ArtNet, ArtNetConfig, Backend, BigPacket, BigPacketConfig, Ddp, DdpConfig, Sacn, SacnConfig,
+    ArtNet, ArtNetConfig, Backend, BigPacket, BigPacketConfig, Ddp, DdpConfig, Declared, Sacn, SacnConfig,
     SacnDestination,
 };
 use std::net::SocketAddr;
@@ -52,7 +52,7 @@ impl Setup {
         }
     }
 
-    fn address(&self) -> Result<SocketAddr, EncodeError> {
+    pub(crate) fn address(&self) -> Result<SocketAddr, EncodeError> {
         let limit = Value::Word("enough: only sACN has a group for each universe, give one address");
         self.destination.ok_or(EncodeError { field: "destinations", value: 0, limit })
     }
@@ -80,16 +80,19 @@ pub static ENCODERS: &[Entry] = &[
     Entry { protocol: Protocol::BigPacket, build: bigpacket },
 ];
 
-/// Makes an encoder of this protocol that has sent nothing.
+/// Makes an encoder of this protocol that has sent nothing. One of a layout holds its datagrams in one piece, whatever
+/// the backend.
 ///
 /// # Errors
 /// [`EncodeError`] that names the field of the setup the protocol has no room for, or a protocol nothing here
 /// encodes.
 pub fn build(protocol: Protocol, backend: Backend, setup: &Setup) -> Built {
+    if let Protocol::Layout(layout) = protocol {
+        return Ok(Box::new(Declared::new(layout, setup)?));
+    }
     let entry = ENCODERS.iter().find(|entry| entry.protocol == protocol);
-    let limit = Value::Word("one that is encoded: sacn, ddp, artnet, bigpacket");
-    let value = protocol as u64;
-    (entry.ok_or(EncodeError { field: "protocol", value, limit })?.build)(backend, setup)
+    let limit = Value::Word("one that is encoded: sacn, ddp, artnet, bigpacket or a layout");
+    (entry.ok_or(EncodeError { field: "protocol", value: 0, limit })?.build)(backend, setup)
 }
 
 fn sacn(backend: Backend, setup: &Setup) -> Built {

@@ -28,11 +28,13 @@ pub fn analyze_taping<P: AsRef<Path>>(
     options: Options,
     tape: &mut Option<Taping>,
 ) -> Result<(SourceReport, Account), CaptureError> {
+    let layouts = options.layouts;
     let mut verifier = Verifier::new(options);
     let mut whole: Option<SourceReport> = None;
     for (at, file) in files.iter().enumerate() {
         let base = whole.as_ref().map_or(0, |report| report.packets);
-        let report = capture::read_into(file.as_ref(), &mut Feed { verifier: &mut verifier, base, tape })?;
+        let report =
+            capture::read_into(file.as_ref(), layouts, &mut Feed { verifier: &mut verifier, base, tape })?;
         if let Some(damage) = &report.damaged {
             let of =
                 if files.len() > 1 { format!("file {} of {}: ", at + 1, files.len()) } else { String::new() };

@@ -16,8 +16,9 @@ use std::path::Path;
 use thiserror::Error;
 use toml::Spanned;
 use waivers::RawWaiver;
+use wireproof_protocols::layout::{Layouts, Role};
 use wireproof_protocols::verify::rig::{Rig, RigOutput};
-use wireproof_protocols::{Cid, Protocol, Severity, registry};
+use wireproof_protocols::{Cid, Decoder, Protocol, Severity, registry};
 use wireproof_reports::Waiver;
 
 /// The largest rig file read, octets.
@@ -102,18 +103,26 @@ struct Refusal {
 /// # Errors
 /// As [`load_whole`].
 pub fn load(path: &Path) -> Result<Rig, RigError> {
-    load_whole(path).map(|file| file.rig)
+    load_with(path, Layouts::default())
+}
+
+/// As [`load`]; outputs may be of these layouts, too.
+///
+/// # Errors
+/// As [`load_whole`].
+pub fn load_with(path: &Path, layouts: Layouts) -> Result<Rig, RigError> {
+    load_whole(path, layouts).map(|file| file.rig)
 }
 
 /// Reads a rig file.
 ///
 /// # Errors
 /// [`RigError::Read`] for the file, [`RigError::Content`] for what it holds.
-pub fn load_whole(path: &Path) -> Result<RigFile, RigError> {
+pub fn load_whole(path: &Path, layouts: Layouts) -> Result<RigFile, RigError> {
     let file = path.display().to_string();
     let text =
         infile::text(path, FILE_MAX).map_err(|source| RigError::Read { file: file.clone(), source })?;
-    parse_whole(&file, &text)
+    parse_whole(&file, &text, layouts)
 }
 
 /// Parses the rig of a rig file's text; `file` names it in errors.
@@ -121,19 +130,27 @@ pub fn load_whole(path: &Path) -> Result<RigFile, RigError> {
 /// # Errors
 /// [`RigError::Content`].
 pub fn parse(file: &str, text: &str) -> Result<Rig, RigError> {
-    parse_whole(file, text).map(|file| file.rig)
+    parse_with(file, text, Layouts::default())
+}
+
+/// As [`parse`]; outputs may be of these layouts, too.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_with(file: &str, text: &str, layouts: Layouts) -> Result<Rig, RigError> {
+    parse_whole(file, text, layouts).map(|file| file.rig)
 }
 
 /// Parses the text of a rig file; `file` names it in errors.
 ///
 /// # Errors
 /// [`RigError::Content`].
-pub fn parse_whole(file: &str, text: &str) -> Result<RigFile, RigError> {
+pub fn parse_whole(file: &str, text: &str, layouts: Layouts) -> Result<RigFile, RigError> {
     let raw: RawRig = toml::from_str(text).map_err(|error| {
         let at = error.span().unwrap_or(0..0);
         content(file, text, Refusal { at, problem: one_line(error.message()) })
     })?;
-    rig(raw).map_err(|refusal| content(file, text, refusal))
+    rig(raw, layouts).map_err(|refusal| content(file, text, refusal))
 }
 
 fn content(file: &str, text: &str, refusal: Refusal) -> RigError {
@@ -150,7 +167,7 @@ fn one_line(message: &str) -> String {
     message.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn rig(raw: RawRig) -> Result<RigFile, Refusal> {
+fn rig(raw: RawRig, layouts: Layouts) -> Result<RigFile, Refusal> {
     if raw.output.is_empty() && raw.severity.is_empty() && raw.waiver.is_empty() {
         let problem =
             "there is no [[output]], no [severity] and no [[waiver]] in it, `wireproof learn` writes one"
@@ -160,7 +177,7 @@ fn rig(raw: RawRig) -> Result<RigFile, Refusal> {
     let mut rig = Rig::default();
     for output in raw.output {
         let at = output.name.span();
-        let output = self::output(output)?;
+        let output = self::output(output, layouts)?;
         if rig.outputs.iter().any(|o| o.name == output.name) {
             return refuse(
                 at,
@@ -173,12 +190,12 @@ fn rig(raw: RawRig) -> Result<RigFile, Refusal> {
         rig.severities.push(self::severity(&code, &severity)?);
     }
     let names: Vec<&str> = rig.outputs.iter().map(|o| o.name.as_str()).collect();
-    let waivers = waivers::waivers(raw.waiver, &names)?;
+    let waivers = waivers::waivers(raw.waiver, (&names, layouts))?;
     Ok(RigFile { rig, waivers })
 }
 
-fn output(raw: RawOutput) -> Result<RigOutput, Refusal> {
-    let protocol = protocol(&raw.protocol)?;
+fn output(raw: RawOutput, layouts: Layouts) -> Result<RigOutput, Refusal> {
+    let protocol = protocol(&raw.protocol, layouts)?;
     if raw.name.get_ref().is_empty() {
         return refuse(raw.name.span(), "an output needs a name".to_owned());
     }
@@ -201,15 +218,14 @@ fn refuse<T>(at: Range<usize>, problem: String) -> Result<T, Refusal> {
     Err(Refusal { at, problem })
 }
 
-fn protocol(raw: &Spanned<String>) -> Result<Protocol, Refusal> {
-    let found = PROTOCOLS.into_iter().find(|p| p.name() == raw.get_ref());
-    found.ok_or_else(|| Refusal {
-        at: raw.span(),
-        problem: format!(
-            "{:?} is no protocol; allowed are {}",
-            raw.get_ref(),
-            PROTOCOLS.map(Protocol::name).join(", ")
-        ),
+fn protocol(raw: &Spanned<String>, layouts: Layouts) -> Result<Protocol, Refusal> {
+    let declared = || layouts.decoders().iter().map(Decoder::protocol);
+    let found = PROTOCOLS.into_iter().chain(declared()).find(|p| p.name() == raw.get_ref());
+    found.ok_or_else(|| {
+        let allowed: Vec<_> = PROTOCOLS.into_iter().chain(declared()).map(Protocol::name).collect();
+        let give = if raw.get_ref().starts_with("layout:") { " (give its layout with --layout)" } else { "" };
+        let problem = format!("{:?} is no protocol{give}; allowed are {}", raw.get_ref(), allowed.join(", "));
+        Refusal { at: raw.span(), problem }
     })
 }
 
@@ -224,7 +240,8 @@ fn address(raw: &Spanned<String>) -> Result<std::net::IpAddr, Refusal> {
 }
 
 fn sender(raw: &Spanned<String>, protocol: Protocol) -> Result<Cid, Refusal> {
-    if protocol != Protocol::Sacn {
+    let declared = protocol.layout().is_some_and(|t| t.layout.field(Role::SenderId).is_some());
+    if protocol != Protocol::Sacn && !declared {
         return refuse(raw.span(), format!("{} has no CID; leave the key out", protocol.name()));
     }
     parse_cid(raw.get_ref()).ok_or_else(|| Refusal {
@@ -250,7 +267,7 @@ fn stream_ids(protocol: Protocol) -> std::ops::RangeInclusive<u32> {
         Protocol::Sacn => 1..=63_999,
         Protocol::ArtNet => 0..=32_767,
         Protocol::Ddp => 0..=255,
-        Protocol::BigPacket | Protocol::Kinet => 0..=u32::MAX,
+        Protocol::BigPacket | Protocol::Kinet | Protocol::Layout(_) => 0..=u32::MAX,
     }
 }
 

@@ -132,7 +132,7 @@ pub fn slice(input: &Path, request: &Request<'_>, out: &Path) -> Result<SliceRep
         finding: request.finding.to_owned(),
         count: account.findings.len(),
     })?;
-    let focus = Focus::of(found, &account);
+    let focus = Focus::of(found, &account, request.options.layouts);
     let (cut, found_again) = fitting(input, request, (found, &account), &focus, &blinds)?;
     let comment = format!("wireproof: {} {} {}", found.id, found.code, found.text);
     let kept = outfile::write(out, |file| write(input, &cut, &comment, &blinds, file));

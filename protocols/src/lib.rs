@@ -11,6 +11,7 @@ pub mod ddp;
 pub mod encoder;
 pub mod fault;
 pub mod kinet;
+pub mod layout;
 pub mod pdu;
 pub mod registry;
 pub mod rule;

@@ -1,5 +1,7 @@
 //! The decoded content of a datagram in one shape for all protocols, borrowed from the payload.
 
+use crate::layout::{LayoutId, Table};
+
 /// A protocol family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Protocol {
@@ -13,6 +15,8 @@ pub enum Protocol {
     BigPacket,
     /// KiNET v1/v2; named, not judged.
     Kinet,
+    /// A protocol declared by a layout file.
+    Layout(LayoutId),
 }
 
 impl Protocol {
@@ -24,6 +28,28 @@ impl Protocol {
             Protocol::ArtNet => "artnet",
             Protocol::BigPacket => "bigpacket",
             Protocol::Kinet => "kinet",
+            Protocol::Layout(layout) => layout.name(),
+        }
+    }
+
+    /// The layout it was declared by.
+    pub fn layout(self) -> Option<&'static Table> {
+        match self {
+            Protocol::Layout(layout) => Some(layout.table()),
+            _ => None,
+        }
+    }
+
+    /// A small number for tables; layouts share one.
+    #[inline]
+    pub(crate) fn tag(self) -> u8 {
+        match self {
+            Protocol::Sacn => 0,
+            Protocol::Ddp => 1,
+            Protocol::ArtNet => 2,
+            Protocol::BigPacket => 3,
+            Protocol::Kinet => 4,
+            Protocol::Layout(_) => 5,
         }
     }
 }
@@ -57,8 +83,11 @@ impl Kind {
         Kind { protocol, name }
     }
 
-    /// The part after the slash, e.g. `data`.
+    /// The part after the slash, e.g. `data`; a layout has one kind, `data`.
     pub fn short(self) -> &'static str {
+        if let Protocol::Layout(_) = self.protocol {
+            return "data";
+        }
         self.name.split_once('/').map_or(self.name, |(_, short)| short)
     }
 }

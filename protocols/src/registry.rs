@@ -80,10 +80,11 @@ pub fn decode<'a>(d: &Datagram<'a>, faults: &mut Faults) -> Option<Result<Pdu<'a
     claim(d).map(|decoder| decoder.decode(d, faults))
 }
 
-/// Every rule of every protocol and of the verifier, in code order within each catalogue.
+/// Every rule of every protocol, of declared layouts and of the verifier, in code order within each catalogue.
 pub fn rules() -> impl Iterator<Item = &'static Rule> {
     let beside = crate::verify::rules::RULES.iter().chain(&crate::verify::ring_rules::RULES);
-    DECODERS.iter().flat_map(|d| d.rules().iter()).chain(beside)
+    let declared = crate::layout::rules::RULES.iter();
+    DECODERS.iter().flat_map(|d| d.rules().iter()).chain(declared).chain(beside)
 }
 
 /// The rule with this code.

@@ -20,6 +20,7 @@ use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
+use wireproof_protocols::layout::Layouts;
 use wireproof_protocols::registry::{self, DECODERS};
 use wireproof_protocols::{Claim, Datagram, Decoder, Faults, Pdu};
 
@@ -179,7 +180,7 @@ fn setting(name: &str, default: u64) -> u64 {
 }
 
 /// First octets of each protocol, so that random octets get past the identifier.
-const STARTS: [&[u8]; 7] = [
+const STARTS: [&[u8]; 9] = [
     b"\x00\x10\x00\x00ASC-E1.17\0\0\0\x72\x6e\0\0\0\x04",
     b"\x00\x10\x00\x00ASC-E1.17\0\0\0\x72\x6e\0\0\0\x08",
     b"Art-Net\0\x00",
@@ -187,6 +188,8 @@ const STARTS: [&[u8]; 7] = [
     b"\x41",
     b"BPK1\x01\x20",
     b"\x04\x01\xdc\x4a\x01\x00",
+    b"\x9c\xda\x00\x09\x01\x02",
+    b"\x04\x02\x00\x10",
 ];
 
 fn decode<'a>(decoder: &dyn Decoder, d: &Datagram<'a>, faults: &mut Faults) -> Option<Pdu<'a>> {
@@ -206,7 +209,7 @@ fn check(decoder: &dyn Decoder, d: &Datagram<'_>, faults: &mut Faults, again: &m
         assert!(is_inside(pdu.data, d.payload), "data lies outside the payload");
         assert!(is_inside(pdu.name, d.payload), "name lies outside the payload");
         assert_eq!(pdu.kind.protocol, decoder.protocol(), "a kind of another protocol");
-        let start = pdu.kind.name.split_once('/').map(|(start, _)| start);
+        let start = pdu.kind.name.split('/').next();
         assert_eq!(start, Some(decoder.protocol().name()), "kind name without its protocol");
     }
     let end = d.len().max(d.payload.len());
@@ -229,14 +232,21 @@ fn same(a: Option<&Pdu<'_>>, b: Option<&Pdu<'_>>) -> bool {
     a.map(key) == b.map(key)
 }
 
+/// The decoders of the registry and of the layouts that come with the product.
+fn decoders() -> Vec<&'static dyn Decoder> {
+    let declared = Layouts::shipped().unwrap().decoders().iter().map(|d| d as &dyn Decoder);
+    DECODERS.iter().copied().chain(declared).collect()
+}
+
 /// Runs `datagrams` cases; a failing one is printed with the seed and its octets.
 fn hammer(seed: u64, datagrams: u64, mut make: impl FnMut(&mut Dice, u64) -> Vec<u8>) {
     let mut dice = Dice(ChaCha8Rng::seed_from_u64(seed));
     let (mut faults, mut again) = (Faults::new(), Faults::new());
+    let decoders = decoders();
     for case in 0..datagrams {
         let payload = make(&mut dice, case);
         let d = dice.datagram(&payload);
-        for decoder in DECODERS {
+        for decoder in &decoders {
             let run = || {
                 let _ = decoder.claims(&d);
                 check(*decoder, &d, &mut faults, &mut again);

@@ -117,7 +117,7 @@ fn field(protocol: Protocol, pdu: &Pdu<'_>, key: &str) -> Option<Json> {
         Protocol::Ddp => ddp_field(pdu, key),
         Protocol::ArtNet => artnet_field(pdu, key),
         Protocol::Kinet => kinet_field(pdu, key),
-        Protocol::BigPacket => None,
+        Protocol::BigPacket | Protocol::Layout(_) => None,
     }
 }
 

@@ -49,7 +49,8 @@ fn options(seed: u64) -> Options {
     };
     let outputs = vec![output(Protocol::Sacn, 1), output(Protocol::ArtNet, 1), output(Protocol::Ddp, 1)];
     let rig = seed.is_multiple_of(3).then_some(Rig { outputs, severities: Vec::new() });
-    Options { rig, strict: seed.is_multiple_of(2), no_drop_counter: seed.is_multiple_of(5) }
+    let (strict, no_drop_counter) = (seed.is_multiple_of(2), seed.is_multiple_of(5));
+    Options { rig, strict, no_drop_counter, ..Options::default() }
 }
 
 fn run(options: &Options, events: &[Event]) -> Account {

@@ -3,6 +3,7 @@
 //! This is the second opinion of the gate. It shares no constant, type or line with the encoders, takes no care of
 //! speed, and is checked against the golden vectors itself. It never encodes for anything but comparison.
 
+use super::golden_declared;
 use wireproof_protocols::Protocol;
 
 /// Who sends, in the fields that do not depend on the frame.
@@ -68,6 +69,9 @@ pub fn datagrams(
             let place =
                 |index| Place { index, count: parts.len(), offset: index * packing, frame: frame.len() };
             all.map(|(index, part)| bigpacket(who, numbers, &place(index), part)).collect()
+        }
+        Protocol::Layout(layout) => {
+            golden_declared::datagrams(&layout.table().layout, who, packing, numbers, frame)
         }
         other => Err(format!("there is no reference for {}", other.name())),
     }

@@ -7,6 +7,7 @@
 pub mod frame;
 pub mod gate;
 pub mod golden;
+mod golden_declared;
 mod order;
 mod runner;
 mod stats;

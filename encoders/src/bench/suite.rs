@@ -3,7 +3,7 @@
 
 use super::gate::{Refusal, Subject, check};
 use super::golden::{self, Identity, Numbers};
-use crate::{Backend, Setup, build};
+use crate::{Backend, Setup, build, usual_chunk};
 use std::hint::black_box;
 use std::net::SocketAddr;
 use wireproof_protocols::{EncodeError, Encoder, Protocol};
@@ -34,6 +34,7 @@ pub fn identity() -> Identity {
 /// Frame octets in a datagram where nothing else is asked for.
 pub fn usual_packing(protocol: Protocol) -> u16 {
     match protocol {
+        Protocol::Layout(layout) => usual_chunk(&layout.table().layout),
         Protocol::Sacn | Protocol::ArtNet => 510,
         _ => 1440,
     }
@@ -113,6 +114,11 @@ pub fn candidates(
     octets: usize,
 ) -> Result<Vec<Candidate>, EncodeError> {
     encoder(protocol, Backend::Gather, packing)?.frame_mut(octets)?;
+    if let Protocol::Layout(_) = protocol {
+        // It holds its datagrams in one piece, whatever the backend.
+        let asked = backends.contains(&Backend::Contiguous).then_some(Backend::Contiguous);
+        return asked.map(|backend| candidate(protocol, backend, Way::Given, packing)).into_iter().collect();
+    }
     let ways =
         [(Backend::Contiguous, Way::Given), (Backend::Gather, Way::Own), (Backend::Gather, Way::Moving)];
     let asked = ways.into_iter().filter(|(backend, _)| backends.contains(backend));

@@ -42,6 +42,14 @@ pub enum CaptureError {
         /// Up to eight first octets in hexadecimal.
         first: String,
     },
+    /// A tape holds datagrams of a layout that was not given.
+    #[error("{name:?} holds datagrams of {layout}; give the layout that it was made with, --layout FILE")]
+    Layout {
+        /// File name as given.
+        name: String,
+        /// `layout:NAME`.
+        layout: String,
+    },
     /// Reading failed below the capture format.
     #[error("{name:?} cannot be read: {source}; check the disk or the program that feeds it")]
     Io {

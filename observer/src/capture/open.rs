@@ -11,6 +11,7 @@ use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
+use wireproof_protocols::layout::Layouts;
 use zstd::stream::read::Decoder as ZstdDecoder;
 
 /// Octets that decide the format.
@@ -29,16 +30,20 @@ pub fn read_path(
     each: &mut (impl FnMut(Item<'_>) + ?Sized),
 ) -> Result<SourceReport, CaptureError> {
     let mut input = open(path)?;
-    dissected(&name_of(path), &mut *input, Dissector::new(), each)
+    dissected(&name_of(path), &mut *input, (Dissector::new(), Layouts::default()), each)
 }
 
-/// As [`read_path`], into a [`Taker`].
+/// As [`read_path`], into a [`Taker`]; datagrams of these layouts are known again on a tape.
 ///
 /// # Errors
 /// As [`read_path`].
-pub fn read_into(path: &Path, taker: &mut impl Taker) -> Result<SourceReport, CaptureError> {
+pub fn read_into(
+    path: &Path,
+    layouts: Layouts,
+    taker: &mut impl Taker,
+) -> Result<SourceReport, CaptureError> {
     let mut input = open(path)?;
-    dissected(&name_of(path), &mut *input, Dissector::new(), taker)
+    dissected(&name_of(path), &mut *input, (Dissector::new(), layouts), taker)
 }
 
 /// As [`read_into`], with every UDP checksum left [`wireproof_protocols::Checksum::Unknown`]: of the payload nothing is
@@ -48,7 +53,7 @@ pub fn read_into(path: &Path, taker: &mut impl Taker) -> Result<SourceReport, Ca
 /// As [`read_path`].
 pub fn read_headers_into(path: &Path, taker: &mut impl Taker) -> Result<SourceReport, CaptureError> {
     let mut input = open(path)?;
-    dissected(&name_of(path), &mut *input, Dissector::of_headers(), taker)
+    dissected(&name_of(path), &mut *input, (Dissector::of_headers(), Layouts::default()), taker)
 }
 
 /// Reads a capture from a stream and hands every item to `each`, in stream order.
@@ -60,7 +65,7 @@ pub fn read_stream(
     mut input: impl Read,
     each: &mut (impl FnMut(Item<'_>) + ?Sized),
 ) -> Result<SourceReport, CaptureError> {
-    dissected(name, &mut input, Dissector::new(), each)
+    dissected(name, &mut input, (Dissector::new(), Layouts::default()), each)
 }
 
 /// Reads the records of a capture from a stream without dissecting them.
@@ -71,7 +76,7 @@ pub fn read_records(
     mut input: impl Read,
     each: &mut (impl FnMut(&Record<'_>) + ?Sized),
 ) -> Result<SourceReport, CaptureError> {
-    walk("-", &mut input, &mut Records(each))
+    walk("-", &mut input, Layouts::default(), &mut Records(each))
 }
 
 /// Reads the records of the capture at `path` (`-` is standard input) without dissecting them.
@@ -83,7 +88,7 @@ pub fn read_records_path(
     each: &mut (impl FnMut(&Record<'_>) + ?Sized),
 ) -> Result<SourceReport, CaptureError> {
     let mut input = open(path)?;
-    walk(&name_of(path), &mut *input, &mut Records(each))
+    walk(&name_of(path), &mut *input, Layouts::default(), &mut Records(each))
 }
 
 /// Hands records on as they are.
@@ -139,31 +144,37 @@ fn open(path: &Path) -> Result<Box<dyn Read>, CaptureError> {
 fn dissected(
     name: &str,
     input: &mut dyn Read,
-    dissector: Dissector,
+    (dissector, layouts): (Dissector, Layouts),
     taker: &mut (impl Taker + ?Sized),
 ) -> Result<SourceReport, CaptureError> {
     let mut dissecting = Dissecting { dissector, taker };
-    let mut report = walk(name, input, &mut dissecting)?;
+    let mut report = walk(name, input, layouts, &mut dissecting)?;
     report.fragments = dissecting.dissector.fragments();
     report.overlapping = dissecting.dissector.overlapping();
     Ok(report)
 }
 
 /// Looks through a wrapper, if there is one, and walks the capture inside.
-fn walk(name: &str, input: &mut dyn Read, on: &mut impl Walker) -> Result<SourceReport, CaptureError> {
+fn walk(
+    name: &str,
+    input: &mut dyn Read,
+    layouts: Layouts,
+    on: &mut impl Walker,
+) -> Result<SourceReport, CaptureError> {
     let packed = Cell::new(0);
     let mut counted = Counted { input, octets: &packed };
     let mut window = Window::new(&mut counted);
     window.require(MAGIC);
     let walked = match window.view() {
         [0x1f, 0x8b, ..] => {
-            unwrapped(name, "gzip", &mut Unpacked::new(MultiGzDecoder::new(&mut window), &packed), on)
+            let mut decoder = Unpacked::new(MultiGzDecoder::new(&mut window), &packed);
+            unwrapped((name, "gzip"), &mut decoder, layouts, on)
         }
         [0x28, 0xb5, 0x2f, 0xfd, ..] => match ZstdDecoder::with_buffer(&mut window) {
-            Ok(decoder) => unwrapped(name, "zstd", &mut Unpacked::new(decoder, &packed), on),
+            Ok(decoder) => unwrapped((name, "zstd"), &mut Unpacked::new(decoder, &packed), layouts, on),
             Err(source) => return Err(CaptureError::Io { name: name.to_owned(), source }),
         },
-        _ => plain(name, &mut window, on),
+        _ => plain(name, &mut window, layouts, on),
     };
     // A fault below the wrapper is the disk's or the pipe's, not damage of the capture.
     match window.take_fault() {
@@ -213,13 +224,13 @@ impl<D: Read> Read for Unpacked<'_, D> {
 
 /// Walks the capture inside a wrapper; an error of the decompressor is damage, and what came before it counts.
 fn unwrapped(
-    name: &str,
-    wrapper: &str,
+    (name, wrapper): (&str, &str),
     decoder: &mut dyn Read,
+    layouts: Layouts,
     on: &mut impl Walker,
 ) -> Result<SourceReport, CaptureError> {
     let mut window = Window::new(decoder);
-    let walked = plain(name, &mut window, on);
+    let walked = plain(name, &mut window, layouts, on);
     let Some(error) = window.take_fault() else { return walked };
     let octets = window.offset() + window.view().len() as u64;
     let mut report = match walked {
@@ -233,16 +244,24 @@ fn unwrapped(
 }
 
 /// Walks a capture by its magic number.
-fn plain(name: &str, window: &mut Window<'_>, on: &mut impl Walker) -> Result<SourceReport, CaptureError> {
+fn plain(
+    name: &str,
+    window: &mut Window<'_>,
+    layouts: Layouts,
+    on: &mut impl Walker,
+) -> Result<SourceReport, CaptureError> {
     let mut tally = Tally::default();
     window.require(MAGIC);
     let walked = match window.view() {
         [] => return Err(CaptureError::Empty { name: name.to_owned() }),
         first if pcapng::claims(first) => pcapng::walk(window, &mut tally, on),
-        first if tape::claims(first) => tape::walk(window, &mut tally, on),
+        first if tape::claims(first) => tape::walk(window, &mut tally, layouts, on),
         first if pcap::claims(first) => pcap::walk(window, &mut tally, on),
         first => return Err(CaptureError::not_a_capture(name, first)),
     };
+    if let Some(layout) = tally.layout.take() {
+        return Err(CaptureError::Layout { name: name.to_owned(), layout });
+    }
     Ok(SourceReport {
         name: name.to_owned(),
         timestamps: if tally.nanoseconds { "file-ns" } else { "file-us" },

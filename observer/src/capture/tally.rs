@@ -12,6 +12,8 @@ pub(super) struct Tally {
     pub(super) dropped: u64,
     /// True when an interface stamps finer than microseconds.
     pub(super) nanoseconds: bool,
+    /// The kind of a layout that is on a tape and was not given.
+    pub(super) layout: Option<String>,
     run: Option<(LinkType, u64)>,
     links: BTreeMap<LinkType, u64>,
 }

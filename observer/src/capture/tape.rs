@@ -3,13 +3,19 @@
 use super::record::{Entry, Walker};
 use super::tally::Tally;
 use super::window::Window;
+use wireproof_protocols::layout::Layouts;
 use wireproof_reports::tape::{Decoder, Event};
 
 pub(super) use wireproof_reports::tape::claims;
 
 /// Hands everything on the tape to `on`. An error is one sentence on the damage that ended the walk.
-pub(super) fn walk(window: &mut Window<'_>, tally: &mut Tally, on: &mut impl Walker) -> Result<(), String> {
-    let mut decoder = Decoder::default();
+pub(super) fn walk(
+    window: &mut Window<'_>,
+    tally: &mut Tally,
+    layouts: Layouts,
+    on: &mut impl Walker,
+) -> Result<(), String> {
+    let mut decoder = Decoder::knowing(layouts);
     let mut each = |event: Event<'_>| match event {
         Event::Blind { from, to, count } => on.entry(Entry::Blind { from, to, dropped: count }),
         Event::Drops(drops) => on.entry(Entry::Drops(drops)),
@@ -26,6 +32,7 @@ pub(super) fn walk(window: &mut Window<'_>, tally: &mut Tally, on: &mut impl Wal
     // What the tape left out is missing like what the capture lost.
     tally.dropped = report.capture_dropped.saturating_add(report.left_out);
     tally.nanoseconds = !report.microseconds;
+    tally.layout = report.layout;
     match (report.damaged, report.unknown) {
         (Some(damage), _) => Err(damage),
         (None, 0) => Ok(()),

@@ -55,6 +55,8 @@ pub(super) enum Verb {
     Bench(super::bench_args::BenchArgs),
     /// Be a lighting controller: outputs, a flight recorder, control, planted faults
     Device(Box<super::device::DeviceArgs>),
+    /// Declare protocols of one's own: check a layout, list the ones there are
+    Layouts(super::layouts::LayoutsArgs),
     /// Verify, summarise and account for flight-recorder rings
     Ring(super::ring::RingArgs),
     /// Run seeded A/B matrices against a device, keep their evidence, judge it
@@ -112,6 +114,10 @@ pub(super) struct ReportArgs {
     /// Verify against the outputs this file declares
     #[arg(long, value_name = "FILE")]
     pub(super) rig: Option<PathBuf>,
+    /// Layout of a house protocol: a TOML file, or the name of one of `wireproof layouts list`; may be given several
+    /// times. Its datagrams are read by it
+    #[arg(long, value_name = "LAYOUT")]
+    pub(super) layout: Vec<PathBuf>,
     /// Raise warnings to violations
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true",
           value_parser = clap::builder::BoolishValueParser::new())]
@@ -306,6 +312,10 @@ pub(super) struct LearnArgs {
     /// Captures, one run in the given order; - is standard input
     #[arg(required = true, value_name = "FILE")]
     pub(super) files: Vec<PathBuf>,
+    /// Layout of a house protocol: a TOML file, or the name of one of `wireproof layouts list`; may be given several
+    /// times. Its datagrams are read by it
+    #[arg(long, value_name = "LAYOUT")]
+    pub(super) layout: Vec<PathBuf>,
     /// Write here instead of standard output; - is standard output
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,
@@ -335,7 +345,7 @@ Examples:
   wireproof slice show.pcapng --finding f0007 --around 30f -o f0007.pcapng
   wireproof slice show.pcapng --finding f0001 --around 2s --rig rig.toml -o f0001.pcapng
 
-Give --rig and --strict as in the run that gave the finding its id; a filter (--where) changes no id. The piece is checked: it is made
+Give --rig, --layout and --strict as in the run that gave the finding its id; a filter (--where) changes no id. The piece is checked: it is made
 longer than --around while analyze does not find the finding again in it.")]
 pub(super) struct SliceArgs {
     /// The capture; it is read several times, so that standard input will not do
@@ -356,6 +366,10 @@ pub(super) struct SliceArgs {
     /// Verify against the outputs this file declares
     #[arg(long, value_name = "FILE")]
     pub(super) rig: Option<PathBuf>,
+    /// Layout of a house protocol: a TOML file, or the name of one of `wireproof layouts list`; may be given several
+    /// times. Its datagrams are read by it
+    #[arg(long, value_name = "LAYOUT")]
+    pub(super) layout: Vec<PathBuf>,
     /// Raise warnings to violations
     #[arg(long)]
     pub(super) strict: bool,

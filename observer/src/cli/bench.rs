@@ -2,11 +2,11 @@
 
 use super::bench_args::{BenchArgs, Packing, protocols};
 use super::failure::Failure;
-use super::{config, output, say};
+use super::{config, layouts, output, say};
 use crate::bench::{BenchError, Options, RecorderOptions, bench, bench_recorder};
 use wireproof_encoders::Backend;
 use wireproof_encoders::bench::suite::usual_packing;
-use wireproof_protocols::Protocol;
+use wireproof_protocols::{Decoder, Protocol};
 use wireproof_reports::{Bench, Style};
 
 /// An encoder that is not byte-identical to its golden datagrams, or a ring that does not hold what was written.
@@ -73,9 +73,14 @@ fn options(args: &BenchArgs) -> Result<Options, Failure> {
         let what = format!("--packing is for {0}, and --encoders leaves {0} out", protocol.name());
         return Err(Failure::usage(&what, "name it in both"));
     }
+    let declared = layouts::load(&args.layout)?.decoders().iter().map(Decoder::protocol);
     Ok(Options {
         frame_bytes: args.frame_bytes as usize,
-        encoders: chosen.into_iter().map(|protocol| (protocol, packing(&args.packing, protocol))).collect(),
+        encoders: chosen
+            .into_iter()
+            .chain(declared)
+            .map(|protocol| (protocol, packing(&args.packing, protocol)))
+            .collect(),
         backends: Backend::ALL
             .into_iter()
             .filter(|b| ["all", b.name()].contains(&args.backend.as_str()))

@@ -27,7 +27,7 @@ thread. Ratios are medians over the blocks, each block its own pair. Build with 
 if it does not hold what was written, the exit code is 1. Shares of a core are extrapolations.")]
 pub(super) struct BenchArgs {
     /// Time the flight recorder's writer, on and off, instead of the encoders
-    #[arg(long, conflicts_with_all = ["encoders", "packing", "backend", "peers"])]
+    #[arg(long, conflicts_with_all = ["encoders", "packing", "backend", "peers", "layout"])]
     pub(super) recorder: bool,
     /// Octets of the frame; 8640 are 2880 RGB pixels
     #[arg(long, value_name = "N", default_value_t = 8640,
@@ -40,6 +40,10 @@ pub(super) struct BenchArgs {
     /// The encoders, in the order of the rows [default: all]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = protocol_parser())]
     pub(super) encoders: Vec<Protocol>,
+    /// Also time the encoder of a layout, after the others: a TOML file, or the name of one of `wireproof layouts list`;
+    /// may be given several times. --packing without a name is for it, too
+    #[arg(long, value_name = "LAYOUT")]
+    pub(super) layout: Vec<PathBuf>,
     /// How datagrams are held: in one piece, or as header and borrowed pixels
     #[arg(long, value_parser = ["contiguous", "gather", "all"], default_value = "all")]
     pub(super) backend: String,

@@ -2,7 +2,7 @@
 
 use super::failure::{FAIL, Failure, USAGE};
 use super::inputs::{self, Input, rendered};
-use super::{config, filter, output, say};
+use super::{config, filter, layouts, output, say};
 use crate::analysis;
 use crate::baseline::checked;
 use crate::infile;
@@ -11,6 +11,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use wireproof_matrices::compare::Budgets;
+use wireproof_protocols::layout::Layouts;
 use wireproof_protocols::verify::Options;
 use wireproof_reports::baseline::Baseline;
 use wireproof_reports::compare::Refusal;
@@ -42,6 +43,10 @@ pub(super) struct CompareArgs {
     /// Absolute ceilings; only with a baseline
     #[arg(long, value_name = "FILE")]
     budgets: Option<PathBuf>,
+    /// Layout of a house protocol for captures: a TOML file, or a name of `wireproof layouts list`; may be given several
+    /// times
+    #[arg(long, value_name = "LAYOUT")]
+    layout: Vec<PathBuf>,
     /// Compare runs that are not alike; every report of it says so
     #[arg(long)]
     allow_different: bool,
@@ -151,7 +156,8 @@ fn runs(args: &CompareArgs, before: Input) -> Result<u8, Failure> {
         ));
     }
     let wanted = filter::parse(args.filter.as_deref())?;
-    let read = |path: &Path, input| summary(path, input, wanted.clone());
+    let layouts = layouts::load(&args.layout)?;
+    let read = |path: &Path, input| summary(path, input, (wanted.clone(), layouts));
     let (before, after) = (read(&args.before, before)?, read(&args.after, inputs::read(&args.after)?)?);
     let expression = |summary: &Summary| summary.filter.as_ref().map(|f| f.expression.clone());
     if expression(&before) != expression(&after) {
@@ -171,7 +177,11 @@ fn runs(args: &CompareArgs, before: Input) -> Result<u8, Failure> {
 }
 
 /// The summary of a run; a capture is read by the engine of `analyze`.
-fn summary(path: &Path, input: Input, filter: Option<Filter>) -> Result<Summary, Failure> {
+fn summary(
+    path: &Path,
+    input: Input,
+    (filter, layouts): (Option<Filter>, Layouts),
+) -> Result<Summary, Failure> {
     match input {
         Input::Record(record) => match *record {
             Record::Summary(_) if filter.is_some() => {
@@ -196,7 +206,8 @@ fn summary(path: &Path, input: Input, filter: Option<Filter>) -> Result<Summary,
             ))
         }
         Input::Capture(path) => {
-            let (read, mut account) = analysis::analyze(&[&path], Options::default())?;
+            let options = Options { layouts, ..Options::default() };
+            let (read, mut account) = analysis::analyze(&[&path], options)?;
             if let (0, Some(damage)) = (read.packets, &read.damaged) {
                 let what = format!("nothing could be read of {}, {damage}", read.name);
                 return Err(Failure::io(&what, "fetch the capture again"));

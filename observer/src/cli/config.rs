@@ -9,7 +9,7 @@ pub(super) use verb::{ConfigArgs, run};
 
 use super::args::{Color, ReportArgs};
 use super::failure::Failure;
-use super::filter;
+use super::{filter, layouts};
 use crate::rig_file;
 use std::env;
 use std::io::{self, IsTerminal};
@@ -27,6 +27,7 @@ pub(super) struct Settings {
     pub(super) color: Color,
     pub(super) strict: bool,
     pub(super) rig: Option<PathBuf>,
+    pub(super) layout: Vec<PathBuf>,
     pub(super) filter: Option<Filter>,
 }
 
@@ -38,15 +39,17 @@ impl Settings {
             color: args.color.unwrap_or(Color::Auto),
             strict: args.strict.unwrap_or(false),
             rig: args.rig.clone(),
+            layout: args.layout.clone(),
             filter: filter::parse(args.filter.as_deref())?,
         })
     }
 
     /// The terms of a run: its rig and waivers, the filter.
     pub(super) fn terms(&self, no_drop_counter: bool) -> Result<Terms, Failure> {
-        let file = self.rig.as_deref().map(rig_file::load_whole).transpose()?;
+        let layouts = layouts::load(&self.layout)?;
+        let file = self.rig.as_deref().map(|path| rig_file::load_whole(path, layouts)).transpose()?;
         let (rig, waivers) = file.map(|file| (file.rig, file.waivers)).unzip();
-        let options = Options { rig, strict: self.strict, no_drop_counter };
+        let options = Options { rig, strict: self.strict, layouts, no_drop_counter };
         Ok(Terms { filter: self.filter.clone(), waivers: waivers.unwrap_or_default(), options })
     }
 

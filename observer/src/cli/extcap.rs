@@ -10,6 +10,7 @@ use reader::Reader;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use wireproof_protocols::layout::Layouts;
 use wireproof_reports::text::clean;
 
 /// Every name of an interface begins with this: Wireshark lists those of all programs together.
@@ -169,7 +170,11 @@ fn line(args: &ExtcapArgs, name: &str, fifo: &Path) -> Vec<OsString> {
     } else {
         line.extend(["-i".into(), OsString::from(name.trim_start_matches(PREFIX))]);
         if let Some(ports) = args.ports.as_ref().filter(|ports| !ports.trim().is_empty()) {
-            let all = observe::protocol_ports().iter().map(u16::to_string).collect::<Vec<_>>().join(",");
+            let all = observe::protocol_ports(Layouts::default())
+                .iter()
+                .map(u16::to_string)
+                .collect::<Vec<_>>()
+                .join(",");
             line.extend(["--ports".into(), OsString::from(format!("{all},{ports}"))]);
         }
     }

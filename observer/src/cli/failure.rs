@@ -81,7 +81,8 @@ impl From<RenderError> for Failure {
 
 impl From<CaptureError> for Failure {
     fn from(error: CaptureError) -> Self {
-        Failure::Said { code: IO, text: error.to_string() }
+        let code = if matches!(error, CaptureError::Layout { .. }) { USAGE } else { IO };
+        Failure::Said { code, text: error.to_string() }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::args::LearnArgs;
 use super::failure::Failure;
-use super::{filter, output};
+use super::{filter, layouts, output};
 use crate::capture::SourceReport;
 use crate::{analysis, rig_file};
 use std::collections::BTreeSet;
@@ -17,7 +17,8 @@ const NOTHING_LEARNED: u8 = 3;
 pub(super) fn run(args: &LearnArgs) -> Result<u8, Failure> {
     output::check(&args.files, args.output.as_deref())?;
     let wanted = filter::parse(args.filter.as_deref())?;
-    let (report, mut account) = analysis::analyze(&args.files, Options::default())?;
+    let options = Options { layouts: layouts::load(&args.layout)?, ..Options::default() };
+    let (report, mut account) = analysis::analyze(&args.files, options)?;
     let filtered = wanted.map(|wanted| wireproof_reports::filter::filter(&mut account, &wanted, &[]));
     let rig = learned(&account);
     if rig.outputs.is_empty() {

@@ -19,6 +19,7 @@ mod failure;
 mod filter;
 mod generate;
 mod inputs;
+mod layouts;
 mod learn;
 mod live_view;
 mod lower;
@@ -110,6 +111,7 @@ fn dispatch(verb: Verb) -> Result<u8, Failure> {
         Verb::Bench(args) => bench::run(&args),
         Verb::Demo(args) => demo::run(&args),
         Verb::Device(args) => device::run(&args),
+        Verb::Layouts(args) => layouts::run(&args),
         Verb::Ring(args) => ring::run(&args),
         Verb::Matrix(args) => matrix::run(&args),
         Verb::Baseline(args) => baseline::run(&args),

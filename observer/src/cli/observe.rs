@@ -22,6 +22,7 @@ use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use wireproof_protocols::layout::Layouts;
 use wireproof_protocols::registry::DECODERS;
 use wireproof_recorder::offset::{DRIFT_PPM, NoOffset, estimate};
 use wireproof_reports::summary::Fragments;
@@ -54,8 +55,9 @@ pub(super) fn run(args: &ObserveArgs) -> Result<u8, Failure> {
         return soak::run(args, &settings, &terms);
     }
     let interrupted = interrupts()?;
-    let (sources, _quiet) = open(args, args.quiet)?;
-    let (tap, listening) = (beside(args)?, serve::open(&args.serve, args.report.anonymize)?);
+    let (sources, _quiet) = open(args, (args.quiet, terms.options.layouts))?;
+    let (tap, listening) =
+        (beside(args, terms.options.layouts)?, serve::open(&args.serve, args.report.anonymize)?);
     terms.options.no_drop_counter = counts_no_drops(&sources);
     lower::lower(args)?;
     // Threads keep the rights that they are started with.
@@ -319,11 +321,11 @@ fn drain(args: &ObserveArgs) -> Result<Option<DrainPlan>, Failure> {
 pub(super) type Sources = (Vec<Box<dyn LiveSource>>, Option<Quiet>);
 
 /// Opens the sources; what there is to say about them is said unless `quiet`.
-pub(super) fn open(args: &ObserveArgs, quiet: bool) -> Result<Sources, Failure> {
+pub(super) fn open(args: &ObserveArgs, (quiet, layouts): (bool, Layouts)) -> Result<Sources, Failure> {
     if args.interface.is_empty() {
-        return sockets(args, quiet);
+        return sockets(args, (quiet, layouts));
     }
-    let ports = if args.ports.is_empty() { protocol_ports() } else { args.ports.clone() };
+    let ports = if args.ports.is_empty() { protocol_ports(layouts) } else { args.ports.clone() };
     let filter = if ports.contains(&0) { TapFilter::Everything } else { TapFilter::Ports(ports.clone()) };
     let mut sources: Vec<Box<dyn LiveSource>> = Vec::new();
     for interface in &args.interface {
@@ -332,7 +334,7 @@ pub(super) fn open(args: &ObserveArgs, quiet: bool) -> Result<Sources, Failure> 
             buffer_bytes: args.rcvbuf.unwrap_or(BUFFER_BYTES),
             ..TapOptions::new(interface.clone(), filter.clone())
         };
-        sources.push(tap(args, options)?);
+        sources.push(tap(args, options, layouts)?);
     }
     let held = Quiet::hold(&ports);
     if !quiet {
@@ -347,33 +349,46 @@ pub(super) fn counts_no_drops(sources: &[Box<dyn LiveSource>]) -> bool {
 }
 
 /// The tap beside the sockets, if there is to be one.
-fn beside(args: &ObserveArgs) -> Result<Option<Box<dyn LiveSource>>, Failure> {
+fn beside(args: &ObserveArgs, layouts: Layouts) -> Result<Option<Box<dyn LiveSource>>, Failure> {
     let Some(interface) = &args.tap else { return Ok(None) };
-    let filter = TapFilter::Ports(protocol_ports());
+    let filter = TapFilter::Ports(protocol_ports(layouts));
     let options = TapOptions { promiscuous: false, ..TapOptions::new(interface.clone(), filter) };
     packet_ring(&options).map(Some).map_err(|e| Failure::io_line(&e))
 }
 
 #[cfg(not(feature = "libpcap"))]
-fn tap(_: &ObserveArgs, options: TapOptions) -> Result<Box<dyn LiveSource>, Failure> {
+fn tap(_: &ObserveArgs, options: TapOptions, _: Layouts) -> Result<Box<dyn LiveSource>, Failure> {
     packet_ring(&options).map_err(|e| Failure::io_line(&e))
 }
 
 #[cfg(feature = "libpcap")]
-fn tap(args: &ObserveArgs, options: TapOptions) -> Result<Box<dyn LiveSource>, Failure> {
+fn tap(args: &ObserveArgs, options: TapOptions, layouts: Layouts) -> Result<Box<dyn LiveSource>, Failure> {
     use crate::live::pcap_source::PcapSource;
     let Some(filter) = &args.pcap else {
         return packet_ring(&options).map_err(|e| Failure::io_line(&e));
     };
-    let options = TapOptions { filter: TapFilter::Expression(filter.clone()), ..options };
+    let options = TapOptions { filter: TapFilter::Expression(expression(filter, layouts)), ..options };
     Ok(Box::new(PcapSource::open(&options).map_err(|e| Failure::io_line(&e))?))
 }
 
-fn sockets(args: &ObserveArgs, quiet: bool) -> Result<Sources, Failure> {
+/// The filter that was asked for; in place of the usual one those of the layouts, beside the ports of the protocols.
+#[cfg(feature = "libpcap")]
+fn expression(asked: &str, layouts: Layouts) -> String {
+    if asked != "udp" || layouts.is_empty() {
+        return asked.to_owned();
+    }
+    let ports = protocol_ports(Layouts::default());
+    let ports = ports.iter().map(|port| format!("udp port {port}"));
+    let declared = layouts.decoders().iter().map(|d| d.table().layout.capture_filter());
+    ports.chain(declared).collect::<Vec<_>>().join(" or ")
+}
+
+fn sockets(args: &ObserveArgs, (quiet, layouts): (bool, Layouts)) -> Result<Sources, Failure> {
     let universes = args.join.as_ref().map_or_else(Vec::new, |u| u.0.clone());
     let buffer_bytes = args.rcvbuf.map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
     let options = UdpOptions {
         addresses: args.udp.clone().unwrap_or_default(),
+        ports: layouts.ports(),
         buffer_bytes,
         rate: args.rate,
         joins: Joins { universes, interface: args.join_on.clone(), ..Joins::default() },
@@ -386,9 +401,10 @@ fn sockets(args: &ObserveArgs, quiet: bool) -> Result<Sources, Failure> {
     Ok((vec![Box::new(source)], None))
 }
 
-/// Ports of all protocols.
-pub(super) fn protocol_ports() -> Vec<u16> {
+/// Ports of all protocols, those of layouts included.
+pub(super) fn protocol_ports(layouts: Layouts) -> Vec<u16> {
     let mut ports: Vec<u16> = DECODERS.iter().flat_map(|d| d.ports().iter().copied()).collect();
+    ports.extend(layouts.ports());
     ports.sort_unstable();
     ports.dedup();
     ports

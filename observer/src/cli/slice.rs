@@ -2,7 +2,7 @@
 
 use super::args::SliceArgs;
 use super::failure::Failure;
-use super::{output, say};
+use super::{layouts, output, say};
 use crate::{rig_file, slice};
 use wireproof_protocols::verify::Options;
 use wireproof_reports::text::rfc3339;
@@ -17,8 +17,9 @@ pub(super) fn run(args: &SliceArgs) -> Result<u8, Failure> {
         return Err(Failure::usage("slice writes a capture, not text", "give -o a file name"));
     }
     output::check(std::slice::from_ref(&args.file), Some(&args.output))?;
-    let rig = args.rig.as_deref().map(rig_file::load).transpose()?;
-    let options = Options { rig, strict: args.strict, ..Options::default() };
+    let layouts = layouts::load(&args.layout)?;
+    let rig = args.rig.as_deref().map(|path| rig_file::load_with(path, layouts)).transpose()?;
+    let options = Options { rig, strict: args.strict, layouts, ..Options::default() };
     let request = slice::Request { finding: &args.finding, around: args.around, all: args.all, options };
     let report = slice::slice(&args.file, &request, &args.output)?;
     let again = match &report.found_again {

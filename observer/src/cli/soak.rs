@@ -146,7 +146,8 @@ impl Course<'_> {
 
     fn window(&mut self) -> Result<After, Failure> {
         let number = self.standing.soak.state().chunks + 1;
-        let (sources, _quiet) = observe::open(self.args, self.args.quiet || number > 1)?;
+        let (sources, _quiet) =
+            observe::open(self.args, (self.args.quiet || number > 1, self.terms.options.layouts))?;
         let run = Run {
             duration: Some(self.args.soak.window),
             tape: Some(self.folder.tape(number)),

@@ -203,7 +203,7 @@ expires = 2026-12-31
 
 #[test]
 fn a_waiver_is_read_with_the_keys_of_an_output_or_an_expression() {
-    let file = parse_whole("rig.toml", &format!("{GOOD}{WAIVER}")).unwrap();
+    let file = parse_whole("rig.toml", &format!("{GOOD}{WAIVER}"), Layouts::default()).unwrap();
     let [waiver] = file.waivers.as_slice() else { panic!("{:?}", file.waivers) };
     assert_eq!((waiver.code, waiver.reason.as_str()), ("SEQ-LOST", "switch 3 drops; ticket 17"));
     assert_eq!(waiver.expires.to_string(), "2026-12-31");
@@ -213,11 +213,14 @@ fn a_waiver_is_read_with_the_keys_of_an_output_or_an_expression() {
         .replace("output = \"pole-b\"\n", "")
         .replace("streams = \"1-3,40\"", "where = 'universe == 7'")
         .replace("2026-12-31", "\"2026-12-31\"");
-    let file = parse_whole("rig.toml", &by_where).unwrap();
+    let file = parse_whole("rig.toml", &by_where, Layouts::default()).unwrap();
     assert!(matches!(&file.waivers[0].scope, Scope::Streams(f) if f.text() == "universe == 7"));
     assert_eq!(file.rig, Rig::default());
     let of_capture = by_where.replace("where = 'universe == 7'", "capture = true");
-    assert_eq!(parse_whole("rig.toml", &of_capture).unwrap().waivers[0].scope, Scope::Capture);
+    assert_eq!(
+        parse_whole("rig.toml", &of_capture, Layouts::default()).unwrap().waivers[0].scope,
+        Scope::Capture
+    );
 }
 
 #[test]

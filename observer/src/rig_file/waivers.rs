@@ -6,6 +6,7 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::value::Datetime;
 use wireproof_protocols::Protocol;
+use wireproof_protocols::layout::Layouts;
 use wireproof_reports::filter::Filter;
 use wireproof_reports::waiver::{self, Day, REASON_MAX, Scope, ScopeKeys, WAIVERS_MAX, Waiver};
 
@@ -36,22 +37,25 @@ enum Expires {
     Text(String),
 }
 
-/// The waivers, each checked; `outputs` are the names that the rig declares.
-pub(super) fn waivers(raw: Vec<RawWaiver>, outputs: &[&str]) -> Result<Vec<Waiver>, Refusal> {
+/// Names of outputs that the rig declares, and the layouts of the run.
+pub(super) type Known<'a> = (&'a [&'a str], Layouts);
+
+/// The waivers, each checked.
+pub(super) fn waivers(raw: Vec<RawWaiver>, known: Known<'_>) -> Result<Vec<Waiver>, Refusal> {
     match raw.get(WAIVERS_MAX) {
         Some(first) => refuse(first.code.span(), format!("a rig has at most {WAIVERS_MAX} waivers")),
-        None => raw.into_iter().map(|raw| waiver(raw, outputs)).collect(),
+        None => raw.into_iter().map(|raw| waiver(raw, known)).collect(),
     }
 }
 
-fn waiver(raw: RawWaiver, outputs: &[&str]) -> Result<Waiver, Refusal> {
+fn waiver(raw: RawWaiver, known: Known<'_>) -> Result<Waiver, Refusal> {
     let at = raw.code.span();
     let here = |problem| Refusal { at: at.clone(), problem };
     let code = waiver::code(raw.code.get_ref()).map_err(here)?;
     let most = waiver::most(code, raw.max, raw.max_per_hour).map_err(here)?;
     let reason = reason(&raw.reason)?;
     let expires = expires(&raw.expires)?;
-    let scope = scope(raw, &at, outputs)?;
+    let scope = scope(raw, &at, known)?;
     Ok(Waiver { code, scope, most, reason, expires })
 }
 
@@ -78,9 +82,9 @@ fn expires(raw: &Spanned<Expires>) -> Result<Day, Refusal> {
 }
 
 /// Either the whole capture, an expression, or the keys of an output.
-fn scope(raw: RawWaiver, at: &Range<usize>, outputs: &[&str]) -> Result<Scope, Refusal> {
+fn scope(raw: RawWaiver, at: &Range<usize>, known: Known<'_>) -> Result<Scope, Refusal> {
     let (capture, expression) = (raw.capture, raw.r#where.clone());
-    let keys = keys(raw, outputs)?.filter();
+    let keys = keys(raw, known)?.filter();
     let chosen = [capture, expression.is_some(), keys.is_some()].into_iter().filter(|is| *is).count();
     if chosen != 1 {
         let problem = "say which streams in one way: by keys of an output (output, protocol, source, destination, \
@@ -95,7 +99,7 @@ fn scope(raw: RawWaiver, at: &Range<usize>, outputs: &[&str]) -> Result<Scope, R
     Ok(keys.map_or(Scope::Capture, Scope::Streams))
 }
 
-fn keys(raw: RawWaiver, outputs: &[&str]) -> Result<ScopeKeys, Refusal> {
+fn keys(raw: RawWaiver, (outputs, layouts): Known<'_>) -> Result<ScopeKeys, Refusal> {
     if let Some(name) = raw.output.as_ref().filter(|name| !outputs.contains(&name.get_ref().as_str())) {
         return refuse(
             name.span(),
@@ -105,7 +109,7 @@ fn keys(raw: RawWaiver, outputs: &[&str]) -> Result<ScopeKeys, Refusal> {
             ),
         );
     }
-    let of = raw.protocol.as_ref().map(protocol).transpose()?;
+    let of = raw.protocol.as_ref().map(|raw| protocol(raw, layouts)).transpose()?;
     if let Some(sender) = &raw.sender {
         super::sender(sender, of.unwrap_or(Protocol::Sacn))?;
     }

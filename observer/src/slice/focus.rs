@@ -2,8 +2,9 @@
 
 use crate::rig_file;
 use std::net::{IpAddr, SocketAddr};
+use wireproof_protocols::layout::Layouts;
 use wireproof_protocols::verify::{Account, Finding, StreamAccount};
-use wireproof_protocols::{Cid, Datagram, Faults, Pdu, Protocol, registry};
+use wireproof_protocols::{Cid, Datagram, Faults, Pdu, Protocol};
 
 /// How near a datagram is to the finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,6 +21,7 @@ pub(super) enum Nearness {
 #[derive(Debug)]
 pub(super) struct Focus {
     stream: Option<Stream>,
+    layouts: Layouts,
 }
 
 #[derive(Debug)]
@@ -34,7 +36,7 @@ struct Stream {
 
 impl Focus {
     /// The focus of a finding; without a stream every record is its own.
-    pub(super) fn of(found: &Finding, account: &Account) -> Focus {
+    pub(super) fn of(found: &Finding, account: &Account, layouts: Layouts) -> Focus {
         let stream =
             found.stream.and_then(|index| account.streams.get(index)).map(|s: &StreamAccount| Stream {
                 protocol: s.protocol,
@@ -44,7 +46,7 @@ impl Focus {
                 part: s.part,
                 sender: s.sender.as_deref().and_then(rig_file::parse_cid),
             });
-        Focus { stream }
+        Focus { stream, layouts }
     }
 
     /// How near a record without a datagram is; a fragment may be anybody's.
@@ -59,7 +61,7 @@ impl Focus {
     /// How near a datagram is. `faults` is room to decode in.
     pub(super) fn of_datagram(&self, d: &Datagram<'_>, faults: &mut Faults) -> Nearness {
         let Some(stream) = &self.stream else { return Nearness::Own };
-        let Some(decoder) = registry::claim(d) else { return stream.host(d.source.ip()) };
+        let Some(decoder) = self.layouts.claim(d) else { return stream.host(d.source.ip()) };
         faults.clear();
         match decoder.decode(d, faults) {
             Ok(pdu) if stream.is_own(d, &pdu) => Nearness::Own,

@@ -26,10 +26,13 @@ impl Verifier {
     #[inline(always)]
     pub(crate) fn arrive<'a>(&mut self, now: i64, arrival: Arrival, d: &Datagram<'a>) -> Option<Noted<'a>> {
         self.faults.clear();
-        if let Some(pdu) = registry::plain(d) {
+        // A layout may claim what would be usual without it.
+        let usual = if self.options.layouts.is_empty() { registry::plain(d) } else { None };
+        if let Some(pdu) = usual {
             return Some(self.noted(now, arrival, d, Some(pdu)));
         }
-        let Some(decoded) = registry::decode(d, &mut self.faults) else {
+        let decoder = self.options.layouts.claim(d);
+        let Some(decoded) = decoder.map(|decoder| decoder.decode(d, &mut self.faults)) else {
             self.counts.other += 1;
             return None;
         };
@@ -538,8 +541,13 @@ fn ahead(flow: &mut Flow, o: &Observation, pdu: &Pdu<'_>) -> Option<i64> {
     if model.is_some_and(|m| m.unit == Unit::Nothing) {
         return None;
     }
-    let wrapped = flow.protocol() == Protocol::ArtNet && raw < last && last - raw > 127 && raw > 0;
-    let step = i64::from((raw.wrapping_sub(last) & 0xff) as u8 as i8) - i64::from(wrapped);
+    let step = match flow.declared_step(last, raw) {
+        Some(step) => step?,
+        None => {
+            let wrapped = flow.protocol() == Protocol::ArtNet && raw < last && last - raw > 127 && raw > 0;
+            i64::from((raw.wrapping_sub(last) & 0xff) as u8 as i8) - i64::from(wrapped)
+        }
+    };
     flow.group_still = if step == 0 { flow.group_still + 1 } else { 0 };
     if flow.group_still >= 4 {
         return None;
@@ -572,8 +580,12 @@ fn ntp_middle(stamp: i64) -> u32 {
 fn behind(flow: &Flow, o: &Observation, pdu: &Pdu<'_>) -> bool {
     let Some((last, raw)) = flow.group_raw.zip(pdu.sequence) else { return false };
     let eight_bit = matches!(flow.protocol(), Protocol::Sacn | Protocol::ArtNet);
-    let step = i64::from((raw.wrapping_sub(last) & 0xff) as u8 as i8);
-    eight_bit && !o.new_session && !o.new_port && (-19..=0).contains(&step)
+    let step = match flow.declared_step(last, raw) {
+        Some(step) => step.filter(|_| !flow.chunked()),
+        None => Some(i64::from((raw.wrapping_sub(last) & 0xff) as u8 as i8)).filter(|_| eight_bit),
+    };
+    let Some(step) = step else { return false };
+    !o.new_session && !o.new_port && (-19..=0).contains(&step)
 }
 
 /// Without numbers the shape, declared or kept to so far, is the only witness of a hole.

@@ -1,7 +1,7 @@
 //! Who else is talking: several sources on one universe, port-address or display.
 
 use super::account::Ended;
-use super::flow::Flow;
+use super::flow::{Flow, chunked};
 use super::{Verifier, findings::Place, rules};
 use crate::time::SECOND;
 use crate::{Protocol, Rule, Severity};
@@ -37,7 +37,7 @@ impl Universes {
     /// Puts a stream under its universe; displays are told apart by their address.
     pub(crate) fn join(&mut self, flow: &Flow, destination: SocketAddr) -> usize {
         let protocol = flow.protocol();
-        let own = matches!(protocol, Protocol::Ddp | Protocol::BigPacket).then_some(destination);
+        let own = chunked(protocol).then_some(destination);
         let list = &mut self.list;
         let index = *self.by_key.entry((protocol, flow.key.stream, own)).or_insert_with(|| {
             list.push(Universe::default());

@@ -151,6 +151,7 @@ impl Verifier {
             Protocol::Sacn => format!("universe {}", flow.key.stream),
             Protocol::ArtNet => format!("port-address {}", flow.key.stream),
             Protocol::Ddp => format!("DDP ID {}", flow.key.stream),
+            Protocol::Layout(_) => format!("stream {}", flow.key.stream),
             _ => format!("device {}", flow.key.stream),
         };
         let number = first - range.base;

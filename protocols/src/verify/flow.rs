@@ -39,7 +39,7 @@ impl Hash for FlowKey {
     fn hash<H: Hasher>(&self, state: &mut H) {
         state
             .write_u64(u64::from(self.stream) << 32 | u64::from(self.port) << 16 | u64::from(self.part) << 8);
-        state.write_u8(self.kind.protocol as u8 ^ (self.kind.name.len() as u8) << 3);
+        state.write_u8(self.kind.protocol.tag() ^ (self.kind.name.len() as u8) << 3);
         state.write(&self.sender);
         self.source.hash(state);
     }
@@ -218,6 +218,20 @@ pub(crate) struct Cold {
     pub shared_told: bool,
 }
 
+/// Carries data that makes frames (not a sync stream, not KiNET).
+fn makes_frames(kind: Kind) -> bool {
+    let named = matches!(kind.name, "sacn/data" | "artnet/ArtDmx" | "ddp/display" | "bigpacket/chunk");
+    named || kind.protocol.layout().is_some()
+}
+
+/// Frames are made of chunks that say where they belong, not of universes.
+pub(crate) fn chunked(protocol: Protocol) -> bool {
+    match protocol {
+        Protocol::Ddp | Protocol::BigPacket => true,
+        other => other.layout().is_some_and(|table| table.has_chunks()),
+    }
+}
+
 impl Flow {
     /// A stream seen for the first time.
     pub(crate) fn new(
@@ -232,10 +246,7 @@ impl Flow {
         Flow {
             index,
             key,
-            frames: matches!(
-                key.kind.name,
-                "sacn/data" | "artnet/ArtDmx" | "ddp/display" | "bigpacket/chunk"
-            ),
+            frames: makes_frames(key.kind),
             source_index: None,
             destinations: Vec::new(),
             port: None,
@@ -308,7 +319,7 @@ impl Flow {
 
     /// Frames are made of chunks at offsets, not of universes.
     pub(crate) fn chunked(&self) -> bool {
-        matches!(self.protocol(), Protocol::Ddp | Protocol::BigPacket)
+        chunked(self.protocol())
     }
 
     /// Carries data that makes frames (not a sync stream, not KiNET).
@@ -332,6 +343,14 @@ impl Flow {
         self.cold.ports.len() > 1
     }
 
+    /// Numbers from one forward to another by the layout that declares the protocol, see [`Model::apart`]; `None` for
+    /// protocols of the registry.
+    pub(crate) fn declared_step(&self, from: u32, to: u32) -> Option<Option<i64>> {
+        self.protocol().layout()?;
+        let model = self.model.unwrap_or_else(|| Model::prescribed(self.protocol()));
+        Some(model.apart(from, to))
+    }
+
     /// A port seen before takes over again with a number that does not follow: two senders, not one that began anew.
     /// From here on the stream keeps the port that came back.
     #[inline]
@@ -341,7 +360,10 @@ impl Flow {
         }
         let numbered = pdu.sequence.filter(|_| !pdu.marks.has(Marks::SEQUENCE_OFF)).zip(self.group_raw);
         let Some((raw, last)) = numbered else { return false };
-        let follows = raw.wrapping_sub(last) <= 1 || (raw <= 1 && last >= 254);
+        let declared = self.declared_step(last, raw).flatten();
+        let follows = raw.wrapping_sub(last) <= 1
+            || (raw <= 1 && last >= 254)
+            || declared.is_some_and(|step| (0..=1).contains(&step));
         let back = self.port.is_some() && self.cold.ports.contains(&port);
         if self.clash.is_some() || self.protocol() == Protocol::Ddp || !back || follows {
             return false;

@@ -49,6 +49,7 @@ pub use spread::{Bars, Quantiles};
 pub use tap::TapEvidence;
 pub use timeline::{ObserverTimeline, TimeAxis, Timeline};
 
+use crate::layout::Layouts;
 use crate::{Arrival, Cid, Datagram, Faults, Kind, Severity, Timestamp};
 use clock::{Clock, Tick};
 use conflict::Universes;
@@ -70,6 +71,8 @@ pub struct Options {
     pub rig: Option<Rig>,
     /// Raise warnings to violations.
     pub strict: bool,
+    /// Layouts of house protocols, asked before the decoders of the registry.
+    pub layouts: Layouts,
     /// The observing platform counts no drops (macOS): a stall of the receive loop is all the evidence there is.
     pub no_drop_counter: bool,
 }

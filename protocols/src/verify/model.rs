@@ -59,7 +59,26 @@ impl Model {
             Protocol::ArtNet => model(Unit::Datagram, 255, 1, 126),
             Protocol::BigPacket => model(Unit::Frame, 1 << 32, 0, 100),
             Protocol::Kinet => model(Unit::Nothing, 1, 0, 0),
+            Protocol::Layout(layout) => match layout.table().sequence() {
+                None => model(Unit::Nothing, 1, 0, 0),
+                Some(s) => {
+                    let unit = if layout.table().numbers_frames() { Unit::Frame } else { Unit::Datagram };
+                    let cycle = u64::from(s.last) - u64::from(s.first) + 1;
+                    let shared = layout.table().counts_by_source();
+                    Model { shared, ..model(unit, cycle, s.first, s.window) }
+                }
+            },
         }
+    }
+
+    /// Numbers from one on the wire forward to another, negative when it is nearer backward; `None` for a value that
+    /// is not a number of the cycle.
+    pub(crate) fn apart(&self, from: u32, to: u32) -> Option<i64> {
+        let (from, to) = (self.place(from)?, self.place(to)?);
+        let forward = (to + self.cycle - from) % self.cycle;
+        let signed =
+            if forward < self.cycle - forward { forward as i64 } else { forward as i64 - self.cycle as i64 };
+        Some(if forward == 0 { 0 } else { signed })
     }
 
     fn nothing(self) -> Model {
@@ -91,7 +110,8 @@ impl Model {
         label
     }
 
-    fn range(&self) -> String {
+    /// First and last number of the cycle.
+    pub(crate) fn range(&self) -> String {
         if self.sixteen {
             return "1..16".to_owned();
         }
@@ -105,6 +125,16 @@ pub(crate) fn enough(protocol: Protocol) -> usize {
         Protocol::Sacn | Protocol::ArtNet => 16,
         Protocol::Ddp => 40,
         Protocol::BigPacket | Protocol::Kinet => 1,
+        Protocol::Layout(_) if is_declared(protocol) => 1,
+        Protocol::Layout(_) => 16,
+    }
+}
+
+/// The text alone says how a sender counts: there is nothing to infer.
+fn is_declared(protocol: Protocol) -> bool {
+    match protocol {
+        Protocol::BigPacket | Protocol::Kinet => true,
+        other => other.layout().is_some_and(|table| table.sequence().is_none() || table.numbers_frames()),
     }
 }
 
@@ -114,7 +144,7 @@ pub(crate) const AT_MOST: usize = 128;
 /// Infers the model from a stream's first observations, in arrival order.
 pub(crate) fn infer(protocol: Protocol, seen: &[Observation]) -> Model {
     let base = Model::prescribed(protocol);
-    if matches!(protocol, Protocol::BigPacket | Protocol::Kinet) {
+    if is_declared(protocol) {
         return base;
     }
     let numbered: Vec<&Observation> = seen.iter().filter(|o| o.counts()).collect();
@@ -124,12 +154,16 @@ pub(crate) fn infer(protocol: Protocol, seen: &[Observation]) -> Model {
     }
     let model = match protocol {
         Protocol::Ddp => ddp(base, &numbered),
-        Protocol::ArtNet => artnet(base, &numbered),
+        Protocol::ArtNet => with_unused(base, 0, &numbered),
+        Protocol::Layout(layout) => match layout.table().sequence().and_then(|s| s.unused) {
+            Some(unused) => with_unused(base, unused, &numbered),
+            None => base,
+        },
         _ => base,
     };
     let model = stuck(model, &numbered);
     let model = scope(model, &numbered);
-    let model = Model { shared: skips(model, &numbered), ..model };
+    let model = Model { shared: model.shared || skips(model, &numbered), ..model };
     stepped(model, &numbered)
 }
 
@@ -168,9 +202,12 @@ fn ddp(base: Model, seen: &[&Observation]) -> Model {
     if zeros > 0 && wraps >= zeros { Model { cycle: 16, first: 0, ..base } } else { base }
 }
 
-fn artnet(base: Model, seen: &[&Observation]) -> Model {
-    if seen.windows(2).any(|w| (w[0].raw, w[1].raw) == (255, 0)) {
-        return Model { cycle: 256, first: 0, ..base };
+/// The value before the first of the cycle means "not used", but this sender counts through it.
+fn with_unused(base: Model, unused: u32, seen: &[&Observation]) -> Model {
+    let last = u64::from(base.first) + base.cycle - 1;
+    let through = seen.windows(2).any(|w| (u64::from(w[0].raw), w[1].raw) == (last, unused));
+    if through && u64::from(unused) + 1 == u64::from(base.first) {
+        return Model { cycle: base.cycle + 1, first: unused, ..base };
     }
     base
 }

@@ -185,6 +185,7 @@ impl Verifier {
             Protocol::ArtNet => format!("port-address {id}"),
             Protocol::Ddp => format!("DDP ID {id}"),
             Protocol::BigPacket => format!("device {id}"),
+            Protocol::Layout(_) => format!("stream {id}"),
             Protocol::Kinet => format!("{} {id}", flow.key.kind.name),
         };
         Some(format!("{what} of {}", flow.key.source))

@@ -105,8 +105,11 @@ fn tell_model(flow: &mut Flow, model: &Model, seen: &[Observation], shared: &mut
     let place = at(flow, first);
     let findings = &mut shared.findings;
     if model.unit == Unit::Nothing && flow.protocol() != Protocol::Kinet && flow.has_frames() {
+        let declared = flow.protocol().layout().is_some_and(|table| table.sequence().is_none());
         let text = if model.stuck {
             "the sequence number never changes"
+        } else if declared {
+            "the layout declares no sequence number"
         } else {
             "the sequence field is unused or disabled"
         };
@@ -116,16 +119,14 @@ fn tell_model(flow: &mut Flow, model: &Model, seen: &[Observation], shared: &mut
             format!("{text}: loss cannot be told from the counter")
         });
     }
-    if model.unit != Unit::Nothing
-        && model.first == 0
-        && matches!(flow.protocol(), Protocol::Ddp | Protocol::ArtNet)
-    {
-        let cycle = if model.sixteen { "1..16".to_owned() } else { format!("0..{}", model.cycle - 1) };
+    if model.unit != Unit::Nothing && Some(model.first) == unused(flow.protocol()) {
+        let cycle = model.range();
         findings.add(rules::SEQ_DIALECT, Severity::Warning, place, 0, || {
             format!("the cycle is {cycle}: it includes the value that means \"not used\"")
         });
     }
-    if model.step > 1 {
+    let by_source = flow.protocol().layout().is_some_and(|table| table.counts_by_source());
+    if model.step > 1 && !by_source {
         let step = model.step;
         shared_counter(flow, place, findings, || {
             format!(
@@ -142,6 +143,14 @@ fn tell_model(flow: &mut Flow, model: &Model, seen: &[Observation], shared: &mut
                 "one counter runs over {n} destinations: a receiver of one of them sees gaps that are no loss"
             )
         });
+    }
+}
+
+/// The number that means "not used".
+fn unused(protocol: Protocol) -> Option<u32> {
+    match protocol {
+        Protocol::Ddp | Protocol::ArtNet => Some(0),
+        other => other.layout()?.sequence()?.unused,
     }
 }
 
@@ -483,7 +492,8 @@ fn end_of_frame(flow: &mut Flow, o: &Observation, dest: usize, lost: u64, shared
         flow.tear(frame);
     } else if habit && c.position + 1 < c.chunks {
         let place = at(flow, o);
-        let rule = crate::registry::rule("DDP-D12").unwrap_or(rules::FRAME_UNTERMINATED);
+        let partial = crate::registry::rule("DDP-D12").filter(|_| flow.protocol().layout().is_none());
+        let rule = partial.unwrap_or(rules::FRAME_UNTERMINATED);
         shared.findings.add(rule, Severity::Warning, place, 1, || {
             "a frame stopped short of its usual end although no number is missing: a partial update without push"
                 .to_owned()

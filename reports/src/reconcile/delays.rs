@@ -251,7 +251,7 @@ fn has_number(protocol: Protocol, place: Option<u16>, first: u16, count: u64, nu
         Protocol::Sacn | Protocol::ArtNet => {
             place.is_none_or(|place| u64::from(place) < count) && number & 0xff == first & 0xff
         }
-        Protocol::Kinet => false,
+        Protocol::Kinet | Protocol::Layout(_) => false,
     }
 }
 

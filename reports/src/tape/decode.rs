@@ -7,6 +7,7 @@ use super::slot::{
     datagram, digests, drops, fault, faults, flag, kind, others, seal, step, stream, text, what,
 };
 use super::table::{Set, Stream, unword};
+use wireproof_protocols::layout::Layouts;
 use wireproof_protocols::verify::{DropLayer, HostDrops, Noted, Remark};
 use wireproof_protocols::{
     Arrival, Checksum, Datagram, Kind, Link, Marks, Pdu, Rule, Severity, Timestamp, registry,
@@ -52,6 +53,8 @@ pub struct TapeReport {
     pub unknown: u64,
     /// The stamps are no finer than microseconds.
     pub microseconds: bool,
+    /// The first kind of a layout that the reader was not given.
+    pub layout: Option<String>,
     /// What is damaged and where, one sentence; everything before it was read.
     pub damaged: Option<String>,
 }
@@ -98,6 +101,7 @@ pub struct Decoder {
     /// Octets that belong to the next datagram.
     data: Vec<u8>,
     report: TapeReport,
+    layouts: Layouts,
 }
 
 /// True when a file that starts with `first` is a tape.
@@ -106,6 +110,11 @@ pub fn claims(first: &[u8]) -> bool {
 }
 
 impl Decoder {
+    /// A reader that knows the kinds of these layouts, too: a tape holds their names only.
+    pub fn knowing(layouts: Layouts) -> Decoder {
+        Decoder { layouts, ..Decoder::default() }
+    }
+
     /// Takes the next octets and hands over what became complete with them.
     pub fn feed(&mut self, mut octets: &[u8], each: &mut dyn FnMut(Event<'_>)) {
         while !octets.is_empty() && self.state != State::Over {
@@ -308,9 +317,12 @@ impl Decoder {
         let number = kind::kind.get(slot);
         let length = usize::from(kind::length.get(slot)).min(TEXT);
         let name = std::str::from_utf8(slot.get(TEXT_AT..TEXT_AT + length)?).ok()?;
-        let found = registry::kind(name);
+        let found = self.layouts.kind(name);
         if let Some(found) = found {
             keep(&mut self.kinds, u16::from(number), found);
+        }
+        if found.is_none() && name.starts_with("layout:") {
+            self.report.layout.get_or_insert_with(|| name.to_owned());
         }
         found.map(|_| ())
     }

@@ -57,6 +57,7 @@ pub(super) fn identity(args: &ObserveArgs, terms: &Terms) -> Vec<String> {
         format!("strict {}", options.strict),
         format!("filter {}", terms.filter.as_ref().map_or("none", Filter::text)),
         format!("waivers {}", Digest::of(format!("{:?}", terms.waivers).as_bytes()).short()),
+        format!("layouts {}", Digest::of(format!("{:?}", options.layouts).as_bytes()).short()),
         format!("interfaces {}", args.interface.join(" ")),
         format!("ports {:?}", args.ports),
         format!("join {:?}", args.join.as_ref().map(|join| &join.0)),

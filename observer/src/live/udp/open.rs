@@ -2,7 +2,7 @@
 //! joins, spread over further sockets of the same port. Nothing here makes the host send, but joins do (IGMP, MLD).
 
 use super::UdpError;
-use super::options::{UdpOptions, default_addresses};
+use super::options::{UdpOptions, default_addresses_and};
 use super::platform;
 use crate::live::multicast::{JoinBudget, Joins, Membership, per_socket_limit};
 use crate::live::sys_socket::{meminfo, set_int};
@@ -80,7 +80,7 @@ pub(crate) fn open(options: &UdpOptions) -> Result<Opened, UdpError> {
     let mut opened = Opened { sockets: Vec::new(), budget: None, notes: Vec::new() };
     let asked = Asked { bytes: options.asked_bytes(), portable: options.is_portable() };
     if options.addresses.is_empty() {
-        open_default(&mut opened, asked, default_addresses())?;
+        open_default(&mut opened, asked, default_addresses_and(&options.ports))?;
     }
     for (at, address) in options.addresses.iter().enumerate() {
         // Port 0 stands for another free port each time.

@@ -27,6 +27,8 @@ const LARGEST_BUFFER: u64 = 512 << 20;
 pub struct UdpOptions {
     /// Addresses and ports to receive on; none means [`default_addresses`].
     pub addresses: Vec<SocketAddr>,
+    /// Ports beside those of the protocols where `addresses` names none.
+    pub ports: Vec<u16>,
     /// Receive buffer of each socket in octets as the kernel charges and reads it back (`SO_RCVBUF` takes half of
     /// that): 212,992 is an untouched Linux default. `None` sizes it by `rate`.
     pub buffer_bytes: Option<u32>,
@@ -69,7 +71,13 @@ impl UdpOptions {
 
 /// The ports of all decoders on every IPv4 and IPv6 address of the host.
 pub fn default_addresses() -> Vec<SocketAddr> {
+    default_addresses_and(&[])
+}
+
+/// As [`default_addresses`], and these ports.
+pub(super) fn default_addresses_and(more: &[u16]) -> Vec<SocketAddr> {
     let mut ports: Vec<u16> = DECODERS.iter().flat_map(|d| d.ports().iter().copied()).collect();
+    ports.extend_from_slice(more);
     ports.sort_unstable();
     ports.dedup();
     let any = [IpAddr::V4(Ipv4Addr::UNSPECIFIED), IpAddr::V6(Ipv6Addr::UNSPECIFIED)];
