@@ -13,11 +13,12 @@ pub mod verify;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target; each has a file of its name in `fuzz_targets` and a folder of its name in `seeds`.
-pub const TARGETS: [Target; 15] = [
+pub const TARGETS: [Target; 16] = [
     ("bundle", text::bundle),
     ("capture", capture::capture),
     ("decode", decode::decode),
     ("fetch", http::fetch),
+    ("layout", text::layout),
     ("packed", capture::packed),
     ("page", http::page),
     ("places", ring::beside),

@@ -12,6 +12,7 @@ use wireproof_matrices::manifest::Manifest;
 use wireproof_matrices::order::order;
 use wireproof_matrices::plan::check::{check, predicted};
 use wireproof_matrices::plan::{Lock, Plan};
+use wireproof_protocols::layout::Layout;
 
 thread_local! {
     /// Made once: it is large.
@@ -28,6 +29,17 @@ pub fn rig(data: &[u8]) {
     let to = IpAddr::V4(Ipv4Addr::LOCALHOST);
     if let Ok(device) = parse_file(text, to, &|name| [name.len() as u8; 16]) {
         assert!(device.rig.outputs.len() <= 16, "{} outputs", device.rig.outputs.len());
+    }
+}
+
+/// Reads a layout: what is refused says why, and what is taken has a filter.
+pub fn layout(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    match Layout::read(text) {
+        Ok(layout) => {
+            assert!(!layout.capture_filter().is_empty());
+        }
+        Err(faults) => assert!(!faults.is_empty()),
     }
 }
 

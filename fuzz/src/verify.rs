@@ -2,6 +2,8 @@
 
 use super::decode::{HEAD, PORTS};
 use std::net::SocketAddr;
+use std::sync::OnceLock;
+use wireproof_protocols::layout::Layouts;
 use wireproof_protocols::verify::{DropLayer, HostDrops, Options, Verifier};
 use wireproof_protocols::{Arrival, Checksum, Datagram, Link, Timestamp};
 use wireproof_reports::{Format, Observer, Source, Style, Summary, render};
@@ -12,7 +14,8 @@ pub const STEP: usize = 5 + HEAD;
 /// Runs a script of steps: the account adds up, and each format can be written of it.
 pub fn verify(data: &[u8]) {
     let Some((&how, mut rest)) = data.split_first() else { return };
-    let options = Options { rig: None, strict: how & 1 != 0, no_drop_counter: how & 2 != 0 };
+    let layouts = if how & 16 == 0 { Layouts::default() } else { shipped() };
+    let options = Options { rig: None, strict: how & 1 != 0, no_drop_counter: how & 2 != 0, layouts };
     let mut verifier = Verifier::new(options);
     let (mut at, mut packet, mut fed) = (0i64, 0u64, 0u64);
     while let Some((step, behind)) = rest.split_first_chunk::<STEP>() {
@@ -35,6 +38,12 @@ pub fn verify(data: &[u8]) {
     let mut out = Vec::new();
     let written = render(&summary, format, Style { color: false, width: 80 }, &mut out);
     assert!(written.is_ok() && !out.is_empty());
+}
+
+/// The shipped layouts, compiled once: they stay for the life of the program.
+fn shipped() -> Layouts {
+    static SHIPPED: OnceLock<Layouts> = OnceLock::new();
+    *SHIPPED.get_or_init(|| Layouts::shipped().unwrap_or_default())
 }
 
 /// The time since the step before, ns: forwards up to 65 s, now and then backwards or far away.

@@ -37,7 +37,14 @@ pub(crate) fn all() -> Vec<Seed> {
     seeds.extend(texts());
     seeds.extend(rings());
     seeds.extend(requests());
+    seeds.extend(layouts());
     seeds
+}
+
+fn layouts() -> Vec<Seed> {
+    let shipped = wireproof_protocols::layout::SHIPPED.iter();
+    let broken = seed("layout", "broken", "name = \"x\"\nport = \nfield = [");
+    shipped.map(|shipped| seed("layout", shipped.name, shipped.text)).chain([broken]).collect()
 }
 
 fn seed(target: &'static str, name: impl Into<String>, octets: impl Into<Vec<u8>>) -> Seed {
