@@ -94,6 +94,7 @@ fn a_tape_gives_back_what_was_put_on_it() {
     let octets = tape();
     let (lines, report) = read(&octets, octets.len());
     let expected = TapeReport {
+        layout: None,
         start_ns: 1_000,
         datagrams: 39,
         packets: 55,
