@@ -201,7 +201,7 @@ mod tests {
                 }
             }
         }
-        assert!(short > 50_000, "{short}");
+        assert!(short > 30_000, "{short}");
     }
 
     #[test]
