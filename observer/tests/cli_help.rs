@@ -7,7 +7,7 @@ mod cli_support;
 use cli_support::{outcome, wireproof};
 use std::fs;
 
-const VERBS: [&str; 22] = [
+const VERBS: [&str; 23] = [
     "demo",
     "analyze",
     "observe",
@@ -25,6 +25,7 @@ const VERBS: [&str; 22] = [
     "replay",
     "bench",
     "device",
+    "layouts",
     "schema",
     "selftest",
     "config",

@@ -53,17 +53,17 @@ fn parsed<T>(
     text.map(parse).transpose().map_err(|error| Failure::usage(option, &error))
 }
 
-/// Starts what tells of the run; nothing when nobody is to be told.
-pub(super) fn start(
+/// Who is to be told of the run, and of what; nothing when nobody is.
+pub(super) fn plan(
     args: &AlertArgs,
     filter: Option<&Filter>,
     anonymize: bool,
-) -> Result<Option<Alerter>, Failure> {
+) -> Result<Option<Plan>, Failure> {
     if args.exec.is_none() && args.webhook.is_none() {
         return Ok(None);
     }
     let on = Choice::of(args.alert_on.iter().map(String::as_str));
-    let plan = Plan {
+    Ok(Some(Plan {
         exec: parsed("--exec", args.exec.as_deref(), command)?,
         webhook: parsed("--webhook", args.webhook.as_deref(), url)?,
         on: on.map_err(|error| Failure::usage("--alert-on", &error.to_string()))?,
@@ -72,11 +72,13 @@ pub(super) fn start(
         timeout: args.alert_timeout,
         anonymize,
         filter: filter.cloned(),
-    };
-    let started = Alerter::start(plan);
-    started
-        .map(Some)
-        .map_err(|error| Failure::io(&format!("alerts cannot be sent ({error})"), "free some memory"))
+    }))
+}
+
+/// Starts what tells of the run.
+pub(super) fn start(plan: Option<Plan>) -> Result<Option<Alerter>, Failure> {
+    let started = plan.map(Alerter::start).transpose();
+    started.map_err(|error| Failure::io(&format!("alerts cannot be sent ({error})"), "free some memory"))
 }
 
 /// Tells the verdict, ends, and writes down what became of all alerts.

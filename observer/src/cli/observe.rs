@@ -45,6 +45,7 @@ pub(super) fn run(args: &ObserveArgs) -> Result<u8, Failure> {
         return Err(Failure::usage(what, "leave out --fail-fast, or --where and the rig's waivers"));
     }
     let drain = drain(args)?;
+    let alerting = alerts::plan(&args.alert, terms.filter.as_ref(), args.report.anonymize)?;
     if args.self_check {
         let text = stall::check(args.portable)?;
         if !args.quiet {
@@ -61,7 +62,7 @@ pub(super) fn run(args: &ObserveArgs) -> Result<u8, Failure> {
     terms.options.no_drop_counter = counts_no_drops(&sources);
     lower::lower(args)?;
     // Threads keep the rights that they are started with.
-    let mut alerter = alerts::start(&args.alert, terms.filter.as_ref(), args.report.anonymize)?;
+    let mut alerter = alerts::start(alerting)?;
     let infos: Vec<SourceInfo> = sources.iter().map(|source| source.info().clone()).collect();
     let (web, glances) = serve::start(listening, args.quiet, &infos)?;
     let is_terminal = io::stderr().is_terminal();

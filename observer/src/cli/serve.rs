@@ -3,6 +3,7 @@
 use super::args::ServeArgs;
 use super::failure::Failure;
 use super::say;
+use crate::infile;
 use crate::live::glances::{Glances, pair};
 use crate::live::source::SourceInfo;
 use crate::web::{Limits, Listening, Options, Token, Web};
@@ -35,7 +36,7 @@ pub(super) fn open(asked: &ServeArgs, anonymize: bool) -> Result<Option<Listenin
         return Ok(None);
     }
     let read = |path: &Path| {
-        Token::read(path).map_err(|why| match std::fs::File::open(path) {
+        Token::read(path).map_err(|why| match infile::open(path) {
             Err(_) => Failure::io("--web-token", &why),
             Ok(_) => Failure::usage("--web-token", &why),
         })

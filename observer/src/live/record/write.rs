@@ -6,6 +6,7 @@ use crate::live::handover::{BLOCK, Blocks, handover};
 use crate::outfile;
 use std::fs::File;
 use std::io::{self, Seek, Write};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -165,11 +166,14 @@ impl Files {
             None => self.plan.path.clone(),
         };
         let file = outfile::create(&path)?;
+        let is_pipe = file.metadata()?.file_type().is_fifo();
         self.done.files.push(path);
         let counted = Counted { file, buffer: Vec::with_capacity(GATHERED), written: 0, writes: 0 };
         let mut writer = PcapngWriter::new(counted)?;
-        // Who reads along from a pipe learns at once that this is a capture.
-        writer.flush()?;
+        // Who reads along from a pipe learns at once that this is a capture. A disk that is full ends the writing later.
+        if is_pipe {
+            writer.flush()?;
+        }
         (self.began, self.octets) = (Instant::now(), 0);
         self.gathered = (writer.get_ref().writes, 0);
         self.writer = Some(writer);
