@@ -7,7 +7,7 @@ mod cli_support;
 use cli_support::{outcome, wireproof};
 use std::fs;
 
-const VERBS: [&str; 19] = [
+const VERBS: [&str; 20] = [
     "demo",
     "analyze",
     "observe",
@@ -15,6 +15,7 @@ const VERBS: [&str; 19] = [
     "learn",
     "explain",
     "slice",
+    "layouts",
     "ring",
     "matrix",
     "baseline",
