@@ -181,7 +181,10 @@ fn what_does_not_fit_is_refused_and_changes_nothing() {
     };
     assert_eq!(refused("layout:tpm2net", Some(40), 256 * 40), "packets 256 is not 0..255");
     assert_eq!(refused("layout:fixed", Some(1440), 8641), "frame octets 8641 is not 8640");
-    assert_eq!(refused("layout:summed", None, 40), "pixels 40 is not a multiple of its scale");
+    let summed = by_name("layout:summed");
+    let mut splitting = Declared::new(id(summed), &setup(summed, Some(40))).unwrap();
+    let error = splitting.encode(&frame(100, 1)).unwrap_err();
+    assert_eq!(error.to_string(), "pixel 40 is not a multiple of its scale");
     let artdmx = by_name("layout:artdmx");
     let error = Declared::new(id(artdmx), &setup(artdmx, Some(513))).err().unwrap();
     assert_eq!(error.to_string(), "chunk octets 513 is not 1..512");

@@ -10,6 +10,13 @@ use wireproof_protocols::layout::{Layout, LayoutFault, Layouts, SHIPPED, Sequenc
 use wireproof_reports::text::clean;
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  wireproof layouts check my-protocol.toml
+  wireproof layouts show bigpacket > my-protocol.toml
+
+A layout declares a protocol of one's own; --layout of other verbs reads it. docs/layouts.md leads from an empty file
+to a verdict and lists every key.")]
 pub(super) struct LayoutsArgs {
     #[command(subcommand)]
     verb: LayoutsVerb,
