@@ -191,6 +191,11 @@ fn a_bundle_is_never_reused() {
         estimate: 0,
         soak: None,
     };
+    let name = first.dir().file_name().unwrap().to_str().unwrap().to_owned();
+    for n in 2..=9 {
+        let next = Writer::create(evidence.path(), &new).unwrap();
+        assert_eq!(next.dir().file_name().unwrap().to_str().unwrap(), format!("{name}-{n}"));
+    }
     let error = Writer::create(evidence.path(), &new).unwrap_err();
     assert!(matches!(&error, BundleError::Exists(dir) if dir == first.dir()), "{error}");
     assert_eq!(error.exit_code(), 6);

@@ -15,7 +15,7 @@ pub const ORDER: &str = "order.json";
 /// The journal.
 pub const JOURNAL: &str = "journal.log";
 
-/// `<UTC yyyymmddThhmmssZ>-<name>-<first 8 of the plan hash>`.
+/// `<UTC yyyymmddThhmmssZ>-<name>-<first 8 of the plan hash>`; further runs of the same second have `-2` and so on behind it.
 pub fn bundle_name(at_ns: i64, name: &str, plan: &Digest) -> String {
     let second: String = rfc3339(at_ns, 6).chars().take(19).filter(|c| !matches!(c, '-' | ':')).collect();
     format!("{second}Z-{}-{}", plain(name, 40), plan.short())

@@ -60,6 +60,8 @@ pub struct Writer {
     computed: BTreeSet<String>,
 }
 
+/// Runs of one plan that may begin within a second.
+const SAME_SECOND: u32 = 9;
 /// Files outside the arms that are evidence and never written anew.
 const EVIDENCE: [&str; 5] = [PLAN, PROFILE, CANONICAL, ORDER, "env.json"];
 
@@ -75,8 +77,7 @@ impl Writer {
         let plan: Digest = new.plan.sha256().map_err(|e| refused(&e))?.parse().map_err(|e| refused(&e))?;
         fs::create_dir_all(evidence).map_err(BundleError::io(evidence))?;
         check_space(evidence, new.plan.evidence.min_free_bytes, new.estimate)?;
-        let dir = evidence.join(bundle_name(new.at_ns, &new.plan.name, &plan));
-        make(&dir)?;
+        let dir = make_first(evidence, &bundle_name(new.at_ns, &new.plan.name, &plan))?;
         disk::sync_folder(evidence)?;
         let mut waiting = BTreeMap::new();
         let given = [(PLAN, new.plan_toml), (CANONICAL, canonical.as_bytes()), (ORDER, new.order)];
@@ -388,6 +389,19 @@ fn remove(path: &Path) -> Result<(), BundleError> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(BundleError::io(path)(error)),
         _ => Ok(()),
     }
+}
+
+/// Makes the folder of this name, or of the first one that is free behind it: two runs may begin within a second.
+fn make_first(evidence: &Path, name: &str) -> Result<PathBuf, BundleError> {
+    let dir = evidence.join(name);
+    let behind = (2..=SAME_SECOND).map(|n| evidence.join(format!("{name}-{n}")));
+    for dir in std::iter::once(dir.clone()).chain(behind) {
+        match make(&dir) {
+            Err(BundleError::Exists(_)) => {}
+            made => return made.map(|()| dir),
+        }
+    }
+    Err(BundleError::Exists(dir))
 }
 
 /// Makes the folder; the names of bundles are never reused.
