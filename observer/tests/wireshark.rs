@@ -149,3 +149,60 @@ fn findings_come_with_the_packets_and_a_closed_pipe_ends_the_capture() {
         assert!(comments.lines().count() >= 1, "{comments}");
     });
 }
+
+/// What a layout reads out of each datagram: stream, number, place in the frame, octets of data.
+fn by_layout(name: &str, file: &Path) -> Vec<String> {
+    use wireproof::capture::Item;
+    use wireproof_protocols::layout::Layouts;
+    use wireproof_protocols::{Decoder, Faults};
+    let decoders = Layouts::shipped().unwrap().decoders();
+    let decoder =
+        decoders.iter().find(|decoder| decoder.protocol().name() == format!("layout:{name}")).unwrap();
+    let mut rows = Vec::new();
+    wireproof::capture::read_path(file, &mut |item| {
+        let Item::Datagram(_, d) = item else { return };
+        let mut faults = Faults::default();
+        if let Ok(pdu) = decoder.decode(&d, &mut faults) {
+            let number = |value: Option<u32>| value.map_or_else(String::new, |n| n.to_string());
+            rows.push(format!("{}\t{}\t{}", number(pdu.stream), number(pdu.sequence), pdu.data.len()));
+        }
+    })
+    .unwrap();
+    rows
+}
+
+#[test]
+fn the_dissector_of_a_layout_shows_the_fields_that_the_layout_reads() {
+    let test = "the_dissector_of_a_layout_shows_the_fields_that_the_layout_reads";
+    let home = home();
+    let show = home.path().join("corpus");
+    let made = Command::new(EXE).args(["selftest", "--write"]).arg(&show).output().unwrap();
+    assert!(made.status.success(), "{made:?}");
+    for (layout, [stream, number], like) in [
+        ("bigpacket", ["device", "sequence"], "bigpacket"),
+        ("artdmx", ["port_address", "sequence"], "artnet"),
+    ] {
+        let script = home.path().join(format!("{layout}.lua"));
+        let made = Command::new(EXE).args(["layouts", "lua", layout, "-o"]).arg(&script).output().unwrap();
+        assert!(made.status.success(), "{made:?}");
+        let files = fs::read_dir(&show).unwrap().map(|entry| entry.unwrap().path());
+        let file = files.filter(|path| path.to_string_lossy().contains(like)).min().expect("a capture");
+        let load = format!("lua_script:{}", script.display());
+        let fields = ["-X", &load, "-r", file.to_str().unwrap(), "-T", "fields"];
+        let Some(mut command) = tshark(home.path(), &fields) else { return skipped(test, "needs tshark") };
+        let name = |field: &str| format!("wp_{layout}.{field}");
+        let chosen =
+            ["-Y", &format!("wp_{layout}"), "-e", &name(stream), "-e", &name(number), "-e", &name("data")];
+        let output = command.args(chosen).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!said.to_lowercase().contains("lua"), "{said}");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let octets = |hex: &str| hex.len() / 2;
+        let rows = text.lines().filter_map(|line| line.rsplit_once('\t'));
+        let rows: Vec<String> = rows.map(|(front, data)| format!("{front}\t{}", octets(data))).collect();
+        let wanted = by_layout(layout, &file);
+        assert!(wanted.len() > 100, "{layout}: {}", wanted.len());
+        assert_eq!(rows.len(), wanted.len(), "{layout}");
+        assert_eq!(rows, wanted, "{layout}");
+    }
+}

@@ -30,6 +30,8 @@ enum LayoutsVerb {
     List(ListArgs),
     /// Print the text of a layout that comes with the program, to start from
     Show(ShowArgs),
+    /// Write a layout as a dissector for Wireshark
+    Lua(LuaArgs),
 }
 
 #[derive(Debug, Args)]
@@ -76,12 +78,30 @@ struct ShowArgs {
     name: String,
 }
 
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  wireproof layouts lua bigpacket -o ~/.local/lib/wireshark/plugins/bigpacket.lua
+  wireproof layouts lua my-protocol.toml > my-protocol.lua
+
+Wireshark and tshark load it from their folder of plugins, or with -X lua_script:FILE. Display filters then know
+wp_NAME.FIELD for every field of the layout.")]
+struct LuaArgs {
+    /// A layout file, or the name of a layout that comes with the program; - is standard input
+    #[arg(value_name = "LAYOUT")]
+    layout: PathBuf,
+    /// Write here instead of standard output; - is standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
 /// Runs the verb.
 pub(super) fn run(args: &LayoutsArgs) -> Result<u8, Failure> {
     match &args.verb {
         LayoutsVerb::Check(args) => check(args),
         LayoutsVerb::List(args) => list(args),
         LayoutsVerb::Show(args) => show(args),
+        LayoutsVerb::Lua(args) => lua(args),
     }
 }
 
@@ -159,6 +179,21 @@ fn show(args: &ShowArgs) -> Result<u8, Failure> {
     let text = SHIPPED.iter().find(|shipped| shipped.name == args.name).map_or("", |shipped| shipped.text);
     output::write(None, |out| Ok(out.write_all(text.as_bytes())?))?;
     Ok(0)
+}
+
+fn lua(args: &LuaArgs) -> Result<u8, Failure> {
+    // Faults are told as those of --layout are.
+    match read(&args.layout)? {
+        Ok(layout) => {
+            let text = layout.lua();
+            output::write(args.output.as_deref(), |out| Ok(out.write_all(text.as_bytes())?))?;
+            Ok(0)
+        }
+        Err(faults) => {
+            lines(&args.layout, &faults).iter().for_each(|line| say(line));
+            Ok(USAGE)
+        }
+    }
 }
 
 /// A layout and where it came from.

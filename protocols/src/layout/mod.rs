@@ -8,6 +8,7 @@ mod check;
 mod decode;
 mod filter;
 mod judge;
+mod lua;
 mod plan;
 mod read;
 pub mod rules;
