@@ -130,15 +130,7 @@ pub fn load_whole(path: &Path, layouts: Layouts) -> Result<RigFile, RigError> {
 /// # Errors
 /// [`RigError::Content`].
 pub fn parse(file: &str, text: &str) -> Result<Rig, RigError> {
-    parse_with(file, text, Layouts::default())
-}
-
-/// As [`parse`]; outputs may be of these layouts, too.
-///
-/// # Errors
-/// As [`parse`].
-pub fn parse_with(file: &str, text: &str, layouts: Layouts) -> Result<Rig, RigError> {
-    parse_whole(file, text, layouts).map(|file| file.rig)
+    parse_whole(file, text, Layouts::default()).map(|file| file.rig)
 }
 
 /// Parses the text of a rig file; `file` names it in errors.
