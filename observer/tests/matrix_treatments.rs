@@ -192,9 +192,11 @@ fn two_ms_more_beside_downloads_fail_by_the_frames_beside_downloads() {
     assert_eq!((of_gate(&verdict, "in-drain"), of_gate(&verdict, "lost")), ("fail", "pass"), "{said}");
 }
 
+/// A gate at 95 % may pass up to one run in twenty at its margin, and few at a fifth above it (`error_rates`, in simulated
+/// time): what no run here may pass lies beyond what the times of this host vary by.
 #[test]
 fn more_than_the_margin_in_every_frame_never_passes() {
-    let bench = Bench::new(&["--fault", "disturb:us=600,while=preview"]);
+    let bench = Bench::new(&["--fault", "disturb:us=1500,while=preview"]);
     let plan = Plan { factor: PREVIEW, drain: "", gates: [LOST, P95].concat(), ..Plan::raw() };
     let (code, verdict, said) = plan.run(&bench);
     assert!(matches!(code, 1 | 3), "{said}");
