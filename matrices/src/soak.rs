@@ -66,6 +66,9 @@ pub enum RuleError {
     /// Not an error probability.
     #[error("alpha is {0} ppm: it must be above 0 and below 500000")]
     Alpha(u64),
+    /// The state belongs to another rate.
+    #[error("it was begun with the rate {0}, this is {1}")]
+    OtherRate(String, String),
     /// The state belongs to another rule.
     #[error("the soak was begun with another rule or against another build: begin a new one")]
     Other,
@@ -258,13 +261,24 @@ impl Soak {
         Ok(Soak { state })
     }
 
-    /// Takes one up again.
+    /// Takes one up again. How much evidence is kept changes nothing of what was shown: it may be another bound, and a soak
+    /// that ended for want of room goes on under a larger one.
     ///
     /// # Errors
-    /// [`RuleError::Other`] when the state was begun with another rule.
-    pub fn resume(rule: &Rule, state: State) -> Result<Soak, RuleError> {
+    /// [`RuleError::OtherRate`] or [`RuleError::Other`] when the state was begun with another rule.
+    pub fn resume(rule: &Rule, mut state: State) -> Result<Soak, RuleError> {
         rule.check()?;
-        if state.rule == *rule { Ok(Soak { state }) } else { Err(RuleError::Other) }
+        if state.rule.rate_ppb != rule.rate_ppb {
+            return Err(RuleError::OtherRate(rate_text(state.rule.rate_ppb), rate_text(rule.rate_ppb)));
+        }
+        if state.rule != (Rule { disk: state.rule.disk, ..rule.clone() }) {
+            return Err(RuleError::Other);
+        }
+        if state.ended == Some(Ended::DiskFull) && rule.disk.max_bytes > state.rule.disk.max_bytes {
+            state.ended = None;
+        }
+        state.rule.disk = rule.disk;
+        Ok(Soak { state })
     }
 
     /// Where it stands.

@@ -37,7 +37,7 @@ pub fn measured(plan: &Plan, arm: &Arm) -> Vec<&'static str> {
     let m = &arm.measured;
     let bench = bench(plan, m);
     let device = [
-        (m.generation[0] != m.generation[1] || !same_boot(&m.boot[0], &m.boot[1]), "device_restarted"),
+        (restarted(m), "device_restarted"),
         (clock_stepped(plan, m), "clock_unstable"),
         (m.wrapped, "ring_wrapped"),
         (frames_needed(plan, arm) && m.stale, "ring_stale"),
@@ -63,6 +63,13 @@ fn bench(plan: &Plan, m: &Measured) -> [(bool, &'static str); 5] {
         (m.health.link_down, "link_down"),
         (m.device_window.is_none() && m.ring && m.health.clock_steps_ns.iter().any(step), "clock_unmapped"),
     ]
+}
+
+/// Another life of the device at the end of the arm than at its beginning. A status that was not read tells of none.
+fn restarted(m: &Measured) -> bool {
+    let is_told = |side: usize| !m.boot[side].is_empty() || m.generation[side] != 0;
+    let differ = m.generation[0] != m.generation[1] || !same_boot(&m.boot[0], &m.boot[1]);
+    is_told(0) && is_told(1) && differ
 }
 
 /// The device's clock against the bench's changed by more than a step. Of a device that is read by a profile, whose answers

@@ -74,6 +74,12 @@ fn row_01_a_toggle_that_does_not_take_is_set_once_more_else_the_arm_is_aborted_a
     let once = run(&short(1), &[(ALWAYS, Fault::ToggleStuck { factor: factor.clone(), sets: 1 })]);
     assert_eq!(once.outcome(), Outcome::Complete, "{}", once.why());
     assert_eq!(once.commands(|command| is_set(command, "on")).len(), 2, "set and set again");
+    let sets = once.commands(|command| is_set(command, "on"));
+    let reads = once.commands(|command| matches!(command, Command::VerifyToggle { .. }));
+    let between = reads.iter().filter(|at| (sets[0]..sets[1]).contains(at));
+    let times: Vec<Timestamp> = between.map(|at| once.bench.trace[*at].0).collect();
+    let least = times.windows(2).map(|pair| pair[1].since(pair[0])).min();
+    assert!(times.len() > 3 && least >= Some(100_000_000), "read back ten times a second at most: {times:?}");
 
     let run = run(&varied(1), &[(ALWAYS, Fault::LevelRefused { factor, level })]);
     assert_eq!((run.outcome(), run.exit.code), (Outcome::Invalid, Some(4)), "{}", run.why());

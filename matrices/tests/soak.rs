@@ -137,7 +137,10 @@ fn a_soak_is_taken_up_again_from_its_state_with_the_same_rule_only() {
         assert_eq!(cut.take(&minute()), expected);
         assert_eq!(cut, whole);
     }
-    assert_eq!(Soak::resume(&rule("1e-5"), whole.state().clone()), Err(RuleError::Other));
+    let other = Err(RuleError::OtherRate("1e-6".to_owned(), "1e-5".to_owned()));
+    assert_eq!(Soak::resume(&rule("1e-5"), whole.state().clone()), other);
+    let surer = Rule { alpha_ppm: 10_000, ..rule("1e-6") };
+    assert_eq!(Soak::resume(&surer, whole.state().clone()), Err(RuleError::Other));
 }
 
 #[test]
@@ -157,6 +160,16 @@ fn the_disk_keeps_the_last_clean_chunks_and_those_that_tell_something() {
     let mut full = Soak::new(Rule { disk: tight, ..rule("1e-6") }).expect("a rule");
     assert!(full.take(&minute()).over);
     assert_eq!((full.state().ended, full.verdict().outcome), (Some(Ended::DiskFull), Outcome::Partial));
+    let (held, state) = (full.state().rule.clone(), full.state().clone());
+    let with = |max_bytes| Rule { disk: DiskPolicy { max_bytes, ..held.disk }, ..held.clone() };
+    let still = Soak::resume(&with(held.disk.max_bytes), state.clone()).expect("the same rule");
+    assert_eq!(still.state().ended, Some(Ended::DiskFull), "no more room than before");
+    let wider = Soak::resume(&with(held.disk.max_bytes * 100), state.clone()).expect("more room");
+    assert_eq!(
+        (wider.state().ended, wider.state().trials),
+        (None, state.trials),
+        "goes on with what was counted"
+    );
 }
 
 proptest! {

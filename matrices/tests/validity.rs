@@ -60,6 +60,21 @@ fn every_fault_has_its_word() {
     }
 }
 
+/// Its word is the run's own, that the device did not answer.
+#[test]
+fn a_status_that_was_not_read_is_no_restart() {
+    for side in [0, 1] {
+        let found = spoiled(|arm| {
+            arm.state = ArmState::Invalid { reasons: vec!["device_unreachable".into()] };
+            arm.measured.boot = ["B1".into(), "B1".into()];
+            arm.measured.generation = [7, 7];
+            arm.measured.boot[side] = String::new();
+            arm.measured.generation[side] = 0;
+        });
+        assert_eq!(found, ["device_unreachable"]);
+    }
+}
+
 #[test]
 fn what_the_run_said_of_an_arm_stays_and_is_not_said_twice() {
     let found = spoiled(|arm| {

@@ -201,6 +201,25 @@ fn config_prints_checks_and_shows() {
     assert_eq!(line("format"), ["table", "default"]);
 }
 
+/// A folder comes from elsewhere, as a repository does.
+#[test]
+fn the_file_of_a_folder_starts_no_program_and_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let settings = dir.path().join("wireproof.toml");
+    let run = |arguments: &[&str]| outcome(wireproof(dir.path()).args(arguments));
+    fs::write(&settings, "exec = \"touch RAN\"\nalert_on = \"verdict\"\n").unwrap();
+    for arguments in [&["observe", "--udp", "127.0.0.1:0", "--duration", "100ms"][..], &["config", "check"]] {
+        let (code, _, err) = run(arguments);
+        assert_eq!((code, err.lines().count()), (2, 1), "{err}");
+        assert!(err.contains("./wireproof.toml: exec is not taken from there"), "{err}");
+    }
+    assert!(!dir.path().join("RAN").exists());
+    fs::write(&settings, "strict = true\n").unwrap();
+    let observe = ["observe", "--udp", "127.0.0.1:0", "--duration", "100ms"];
+    let (_, _, err) = run(&observe);
+    assert!(err.contains("settings of ./wireproof.toml hold"), "{err}");
+}
+
 #[test]
 fn a_filter_of_a_file_holds_until_the_command_line_has_another() {
     let dir = tempfile::tempdir().unwrap();

@@ -132,7 +132,8 @@ fn a_folder_of_another_soak_a_damaged_one_and_a_busy_one_are_refused() {
         let state = dir.path().join("wireproof-soak/state.json");
         let whole = fs::read_to_string(&state).unwrap();
         for (more, why) in [
-            (&["--until-bound", "1e-5", "--window", "1s"][..], "another rule"),
+            (&["--until-bound", "1e-5", "--window", "1s"][..], "begun with the rate 1e-4, this is 1e-5"),
+            (&["--until-bound", "1e-4", "--window", "1s", "--duration", "500ms"], "nothing would ever count"),
             (&["--until-bound", "1e-4", "--window", "2s"], "windows of 1 s"),
             (&["--until-bound", "1e-4", "--window", "1s", "--strict"], "strict false"),
             (&["--until-bound", "1e-4", "--window", "1s", "--udp", "127.0.0.1:4048"], "sockets"),

@@ -29,9 +29,16 @@ pub(super) struct Toggling {
 #[derive(Clone, Debug, PartialEq)]
 enum Phase {
     Set,
-    Verify { until: Timestamp },
+    /// Read back at `next` and no earlier, whoever wakes the runner before: a switch that takes its time is not flooded.
+    Verify {
+        until: Timestamp,
+        next: Timestamp,
+    },
     Watch,
-    Watching { first: u64, until: Timestamp },
+    Watching {
+        first: u64,
+        until: Timestamp,
+    },
 }
 
 /// What is next.
@@ -83,7 +90,7 @@ impl Toggling {
         }
         match self.phase.clone() {
             Phase::Set => self.set(now, toggle, answer),
-            Phase::Verify { until } => self.verify(now, until, toggle, answer),
+            Phase::Verify { until, next } => self.verify(now, (until, next), toggle, answer),
             Phase::Watch => self.watch(now, toggle, answer),
             Phase::Watching { first, until } => self.watching(now, first, until, toggle, answer),
         }
@@ -110,7 +117,7 @@ impl Toggling {
             }
             Some(Ok(_)) => {
                 let until = now.plus(i64::try_from(toggle.timeout_ns).unwrap_or(i64::MAX));
-                self.phase = Phase::Verify { until };
+                self.phase = Phase::Verify { until, next: now };
                 self.read(now, toggle)
             }
             Some(Err(failure)) => self.again(now, toggle, format!("setting it failed: {failure}")),
@@ -125,7 +132,7 @@ impl Toggling {
     fn verify(
         &mut self,
         now: Timestamp,
-        until: Timestamp,
+        (until, next): (Timestamp, Timestamp),
         toggle: &Toggle,
         answer: Option<Result<Answer, Failure>>,
     ) -> Turn {
@@ -133,6 +140,7 @@ impl Toggling {
             return self.held(now, toggle);
         }
         match answer {
+            None if now < next => return Turn::Wait(next),
             None => return self.read(now, toggle),
             Some(Ok(answer)) => self.why = format!("it reads {}", shown(&answer)),
             Some(Err(failure)) => self.why = format!("reading it back failed: {failure}"),
@@ -141,7 +149,9 @@ impl Toggling {
             let why = self.why.clone();
             return self.again(now, toggle, why);
         }
-        Turn::Wait(now.plus(POLL_NS))
+        let next = now.plus(POLL_NS);
+        self.phase = Phase::Verify { until, next };
+        Turn::Wait(next)
     }
 
     fn held(&mut self, now: Timestamp, toggle: &Toggle) -> Turn {

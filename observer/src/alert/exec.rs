@@ -5,6 +5,7 @@ use super::Message;
 use super::words::split;
 use crossbeam_channel::{RecvTimeoutError, bounded};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use std::fmt;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::process::{self, Child, Stdio};
@@ -26,6 +27,14 @@ impl FromStr for Command {
         let mut words = split(text)?.into_iter();
         let program = words.next().ok_or("there is no program in it")?;
         Ok(Command { program, arguments: words.collect() })
+    }
+}
+
+/// The program alone: what is given to it may be a secret.
+impl fmt::Display for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.program)?;
+        f.write_str(if self.arguments.is_empty() { "" } else { " …" })
     }
 }
 

@@ -51,6 +51,7 @@ use clap::{CommandFactory, FromArgMatches};
 use failure::Failure;
 use std::ffi::OsString;
 use std::io::{self, Write};
+use std::path::Path;
 use wireproof_reports::text::clean;
 
 /// Runs the command line and returns the exit code (`docs/exit-codes.md`).
@@ -81,7 +82,11 @@ fn parsed(arguments: Vec<OsString>) -> Result<Option<Cli>, Failure> {
     let mut outcome = tool().try_get_matches_from(&arguments);
     let verb = outcome.as_ref().ok().and_then(|matches| matches.subcommand_name());
     if verb.is_some_and(|verb| config::VERBS.contains(&verb)) {
-        outcome = config::Layers::read()?.under(tool()).try_get_matches_from(&arguments);
+        let layers = config::Layers::read()?;
+        outcome = layers.under(tool()).try_get_matches_from(&arguments);
+        if let (Ok(matches), Some(path)) = (&outcome, layers.local()) {
+            tell_of_settings(matches, path);
+        }
     }
     if let Ok(matches) = &outcome {
         config::agree(matches)?;
@@ -89,6 +94,14 @@ fn parsed(arguments: Vec<OsString>) -> Result<Option<Cli>, Failure> {
     match outcome.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => Ok(Some(cli)),
         Err(error) => not_parsed(&error).map(|()| None),
+    }
+}
+
+/// A file that nobody named changes what a live run does: it is said that one holds.
+fn tell_of_settings(matches: &clap::ArgMatches, path: &Path) {
+    let observing = matches.subcommand_matches("observe");
+    if observing.is_some_and(|given| !given.get_flag("quiet")) {
+        say(&format!("settings of ./{} hold (wireproof config show)", path.display()));
     }
 }
 

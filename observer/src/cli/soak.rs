@@ -3,7 +3,7 @@
 
 mod folder;
 
-use super::args::{ObserveArgs, SoakArgs};
+use super::args::ObserveArgs;
 use super::config::{self, Settings};
 use super::failure::{Failure, USAGE};
 use super::live_view::View;
@@ -30,7 +30,7 @@ const LONGEST: Duration = Duration::from_secs(3_600);
 
 /// Runs the soak.
 pub(super) fn run(args: &ObserveArgs, settings: &Settings, terms: &Terms) -> Result<u8, Failure> {
-    let rule = rule(&args.soak)?;
+    let rule = rule(args)?;
     check(args, settings)?;
     let identity = folder::identity(args, terms);
     let (folder, standing) = Folder::open(&args.soak.soak, &rule, &identity, args.soak.window)?;
@@ -49,13 +49,20 @@ pub(super) fn run(args: &ObserveArgs, settings: &Settings, terms: &Terms) -> Res
 }
 
 /// The rule that was asked for.
-fn rule(args: &SoakArgs) -> Result<Rule, Failure> {
+fn rule(args: &ObserveArgs) -> Result<Rule, Failure> {
     let said = |error: &dyn std::error::Error| Failure::Said { code: USAGE, text: error.to_string() };
-    let rate_ppb = Rule::rate(args.until_bound.as_deref().unwrap_or_default()).map_err(|e| said(&e))?;
-    if args.window < SHORTEST || args.window > LONGEST {
+    let rate_ppb = Rule::rate(args.soak.until_bound.as_deref().unwrap_or_default()).map_err(|e| said(&e))?;
+    if args.soak.window < SHORTEST || args.soak.window > LONGEST {
         return Err(Failure::usage("--window", "give it 1s to 1h"));
     }
-    let disk = DiskPolicy { max_bytes: args.soak_disk, ..DiskPolicy::default() };
+    if let Some(most) = args.duration.filter(|most| *most < args.soak.window) {
+        let what = format!("--duration {most:?} ends before a window of {:?} does", args.soak.window);
+        return Err(Failure::usage(
+            &what,
+            "nothing would ever count: give a longer time or a shorter --window",
+        ));
+    }
+    let disk = DiskPolicy { max_bytes: args.soak.soak_disk, ..DiskPolicy::default() };
     let rule = Rule { metric: METRIC.to_owned(), rate_ppb, alpha_ppm: ALPHA_PPM, disk };
     Soak::new(rule.clone()).map_err(|e| said(&e))?;
     Ok(rule)

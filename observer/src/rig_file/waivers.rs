@@ -77,7 +77,7 @@ fn expires(raw: &Spanned<Expires>) -> Result<Day, Refusal> {
     };
     Day::parse(&text).ok_or_else(|| Refusal {
         at: raw.span(),
-        problem: "give the last day as a date such as 2026-12-31, without a time".to_owned(),
+        problem: "give the last day as a date of 1970 to 2199 such as 2026-12-31, without a time".to_owned(),
     })
 }
 

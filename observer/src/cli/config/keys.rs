@@ -59,6 +59,17 @@ keys! {
     "alert_timeout" "WIREPROOF_ALERT_TIMEOUT" "10s" "\"10s\"" false;
 }
 
+/// What a key can do to others than the reader of the report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::cli) enum Reach {
+    /// It changes what is judged and shown.
+    Report,
+    /// It sends, listens or writes files.
+    Host,
+    /// It starts a program.
+    Program,
+}
+
 /// Verbs that take settings from files and variables.
 pub(in crate::cli) const VERBS: [&str; 2] = ["analyze", "observe"];
 
@@ -72,6 +83,15 @@ impl Key {
     pub(in crate::cli) fn argument<'a>(&self, tool: &'a Command) -> Option<&'a Arg> {
         let observe = tool.find_subcommand("observe")?;
         observe.get_arguments().find(|argument| argument.get_id() == self.name)
+    }
+
+    /// What the key can do: who else than the user may set it hangs on that.
+    pub(in crate::cli) fn reach(&self) -> Reach {
+        match self.name {
+            "exec" => Reach::Program,
+            "drain" | "drain_dir" | "web" | "web_token" | "prom" | "prom_textfile" | "webhook" => Reach::Host,
+            _ => Reach::Report,
+        }
     }
 
     /// What the option's help says, without its default.

@@ -1,7 +1,7 @@
 //! Configuration files: which there are, what they say, checked by the options that their keys stand for, and laid under
 //! the command line as defaults, so that nothing is parsed in two ways.
 
-use super::keys::{KEYS, Key, VERBS, key, nearest};
+use super::keys::{KEYS, Key, Reach, VERBS, key, nearest};
 use crate::cli::alerts;
 use crate::cli::args::Cli;
 use crate::cli::failure::Failure;
@@ -34,7 +34,17 @@ impl Layers {
         let user = user_file().filter(|path| is_readable(path));
         let files = std::iter::once(PathBuf::from(LOCAL)).chain(user);
         let layers = files.map(|path| Ok(layer(&path)?.map(|layer| (path, layer))));
-        layers.filter_map(Result::transpose).collect::<Result<_, Failure>>().map(Layers)
+        let layers = layers.filter_map(Result::transpose).collect::<Result<Vec<_>, Failure>>()?;
+        if let Some((path, layer)) = layers.iter().find(|(path, _)| path == Path::new(LOCAL)) {
+            of_this_folder(layer, strangers(path))?;
+        }
+        Ok(Layers(layers))
+    }
+
+    /// The file of the folder that a run is started in, when it says something.
+    pub(in crate::cli) fn local(&self) -> Option<&Path> {
+        let named = |(path, layer): &&(PathBuf, Layer)| path == Path::new(LOCAL) && !layer.is_empty();
+        self.0.iter().find(named).map(|(path, _)| path.as_path())
     }
 
     /// Values of a key and the file that they are from.
@@ -98,6 +108,43 @@ fn on_option(mut tool: Command, key: &Key, change: impl Fn(clap::Arg) -> clap::A
         }
     }
     tool
+}
+
+/// Refuses what the file of a folder may not set: it comes with the folder, as out of a repository, and whoever wrote it
+/// need not be who starts a run there. It starts no program; and one of a stranger does not send, listen or write.
+fn of_this_folder(layer: &Layer, stranger: Option<String>) -> Result<(), Failure> {
+    for key in KEYS.iter().filter(|key| layer.contains_key(key.name)) {
+        let why = match (key.reach(), &stranger) {
+            (Reach::Program, _) => {
+                "whoever wrote this folder would choose a program to run as you".to_owned()
+            }
+            (Reach::Host, Some(stranger)) => format!("the file is {stranger}, not yours"),
+            _ => continue,
+        };
+        let what = format!("./{LOCAL}: {} is not taken from there ({why})", key.name);
+        let instead = format!("give {}, {} or the user's config.toml", key.option(), key.variable);
+        return Err(Failure::usage(&what, &instead));
+    }
+    Ok(())
+}
+
+/// Whose a file is that neither the user, who called sudo, nor root owns; or that everybody may write.
+#[cfg(unix)]
+fn strangers(path: &Path) -> Option<String> {
+    use std::os::unix::fs::MetadataExt;
+    let about = std::fs::metadata(path).ok()?;
+    let caller = env::var("SUDO_UID").ok().and_then(|uid| uid.parse::<u32>().ok());
+    let own = [Some(rustix::process::geteuid().as_raw()), caller, Some(0)];
+    match (own.contains(&Some(about.uid())), about.mode() & 0o002) {
+        (false, _) => Some(format!("user {}'s", about.uid())),
+        (true, 0) => None,
+        (true, _) => Some("writable by everybody".to_owned()),
+    }
+}
+
+#[cfg(not(unix))]
+fn strangers(_path: &Path) -> Option<String> {
+    None
 }
 
 /// `config.toml` in the folder of the user's settings.
@@ -233,6 +280,26 @@ mod tests {
             assert!(error.starts_with("wireproof.toml, line "), "{error}");
             assert!(error.contains(said), "{text}: {error}");
             assert!(!error.contains('\n'), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_file_of_a_folder_starts_no_program_and_a_strangers_reaches_nothing() {
+        let said = |text: &str, stranger: Option<&str>| {
+            let layer = parse(Path::new(LOCAL), text).unwrap();
+            of_this_folder(&layer, stranger.map(str::to_owned)).map_err(|error| error.to_string())
+        };
+        let stranger = Some("user 7's");
+        let harmless = "strict = true\nrig = \"rig.toml\"\nalert_max = 3\n";
+        assert_eq!((said(harmless, stranger), said("web = \"127.0.0.1:1\"", None)), (Ok(()), Ok(())));
+        for owner in [None, stranger] {
+            let error = said("exec = \"touch s3cret\"", owner).unwrap_err();
+            assert!(error.contains("exec is not taken from there") && error.contains("--exec"), "{error}");
+            assert!(!error.contains("s3cret") && !error.contains('\n'), "{error}");
+        }
+        for key in KEYS.iter().filter(|key| key.reach() == Reach::Host) {
+            let error = said(&format!("{} = {}", key.name, key.example), stranger).unwrap_err();
+            assert!(error.contains("is user 7's") && error.contains(key.variable), "{error}");
         }
     }
 

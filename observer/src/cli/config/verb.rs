@@ -80,7 +80,9 @@ fn template() -> String {
     let tool = command();
     let mut text = String::from(
         "# Settings of wireproof analyze and observe. The command line and WIREPROOF_* variables win over this file.\n\
-         # Paths are meant from the folder of this file. Take the # away in front of a key to set it.\n",
+         # Paths are meant from the folder of this file. Take the # away in front of a key to set it.\n\
+         # ./wireproof.toml starts no program: exec is taken from the user's config.toml only; and what sends, listens or\n\
+         # writes is taken from a ./wireproof.toml of the user alone.\n",
     );
     for key in KEYS {
         let default = if key.default.is_empty() { "none" } else { key.default };
@@ -140,8 +142,13 @@ fn effective(key: &Key, layers: &Layers) -> Result<[String; 3], Failure> {
     }
 }
 
-/// A URL without what may be a secret in it.
+/// A URL without what may be a secret in it, and of a command the program.
 fn masked(key: &Key, value: &str) -> String {
+    if key.name == "exec" {
+        let command = crate::cli::alerts::command(value);
+        return command
+            .map_or_else(|_| "not shown, it is no command".to_owned(), |command| command.to_string());
+    }
     if !matches!(key.name, "webhook" | "drain") {
         return value.to_owned();
     }
@@ -179,7 +186,8 @@ mod tests {
 
     #[test]
     fn what_holds_is_shown_with_its_origin_and_no_secret() {
-        let text = "webhook = \"http://user:pass@10.0.0.9:8080/hook/s3cret?t=1\"\nkeep = 3\n";
+        let text = "webhook = \"http://user:pass@10.0.0.9:8080/hook/s3cret?t=1\"\nkeep = 3\n\
+                    exec = \"curl -H 'Bearer s3cret' http://h/\"\n";
         let layers = Layers(vec![(PathBuf::from(LOCAL), parse(Path::new(LOCAL), text).unwrap())]);
         let shown = show(&layers).unwrap();
         assert_eq!(shown.lines().count(), KEYS.len());
@@ -187,6 +195,7 @@ mod tests {
         assert!(line("keep").ends_with("wireproof.toml") && line("keep").contains(" 3 "), "{shown}");
         assert!(line("alert_max").contains(" 10 ") && line("alert_max").ends_with("default"), "{shown}");
         assert!(line("webhook").contains("http://10.0.0.9:8080/"), "{shown}");
+        assert!(line("exec").contains(" curl … "), "{shown}");
         for secret in ["user", "pass", "s3cret", "t=1"] {
             assert!(!shown.contains(secret), "{shown}");
         }
