@@ -20,6 +20,7 @@ use children::RingFile;
 use clap::Args;
 use compare::{Comparison, Deed, compare};
 use plan::{Fault, Output, RATE};
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, IsTerminal};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -27,7 +28,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use wireproof_protocols::ddp;
 use wireproof_protocols::verify::Options;
 use wireproof_reports::Summary;
@@ -36,6 +37,9 @@ use wireproof_reports::Summary;
 const DRAIN_EVERY: Duration = Duration::from_secs(2);
 /// How long what the device sent last may be on its way.
 const GRACE: Duration = Duration::from_millis(500);
+/// Longest that is waited for a download after the device's end, and time between two looks.
+const LAST: Duration = Duration::from_secs(10);
+const LOOK: Duration = Duration::from_millis(20);
 /// Exit code of a run that was cut short.
 const PARTIAL: u8 = 5;
 /// Exit code of a run that the observer spoiled.
@@ -54,7 +58,7 @@ decides nothing. Everything is kept in the folder: index.html, run.md, summary.j
 and the matrix with its bundle.
 
 Exit code 0 when all three were found, nothing else was, and the observer lost nothing; 1 when not; 4 when the
-observer lost something; 5 after Ctrl-C.")]
+observer lost something, or this host was too busy to download the recorder; 5 after Ctrl-C.")]
 pub(super) struct DemoArgs {
     /// Folder for what is kept [default: ./wireproof-demo-SEED]
     #[arg(long, value_name = "DIR")]
@@ -107,7 +111,8 @@ pub(super) fn run(args: &DemoArgs) -> Result<u8, Failure> {
     let ended = transmit::interrupts()?;
     let ring = RingFile::new(&demo.out);
     let device = children::device(&demo.out, &ring, frames, args.seed, &[])?;
-    let (_service, url) = service(&ring.path, &[])?;
+    // Beside other work on this host a service of the lowest priority would not answer within the run.
+    let (_service, url) = service(&ring.path, &["--normal-priority".into()])?;
     demo.introduce(&url);
     let mut observed = demo.observe(source, device, &url, &ended)?;
     let reconciled = rings::of_drains(&mut observed, &demo.rings(), &[])?;
@@ -131,9 +136,7 @@ fn prepare(out: &Path) -> Result<(), Failure> {
     };
     fs::create_dir_all(&rings).map_err(failed)?;
     for entry in fs::read_dir(&rings).map_err(failed)?.flatten() {
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        if name.starts_with("drain-") && name.ends_with(".bin") {
+        if is_download(&entry.file_name()) {
             fs::remove_file(entry.path()).map_err(failed)?;
         }
     }
@@ -225,7 +228,7 @@ impl Demo<'_> {
         let mut view = View::new(is_terminal, !is_terminal, config::width());
         let observed = conduct(vec![Box::new(source)], Options::default(), &run, &mut |event| {
             if let (Event::Listening(_), Some(device)) = (&event, waiting.take()) {
-                watcher = Some(watch(device, Arc::clone(ended), Arc::clone(&done)));
+                watcher = Some(watch(device, self.rings(), Arc::clone(ended), Arc::clone(&done)));
             }
             view.show(&event);
         });
@@ -256,15 +259,30 @@ impl Demo<'_> {
             PARTIAL
         } else if self.amiss(summary, comparison).is_empty() {
             0
+        } else if told::unread(summary).is_some() {
+            INVALID
         } else {
             failure::FAIL
         }
     }
 }
 
-/// Lets the device begin and waits for its end; then, or when somebody wants to end, `done` is set.
+/// Downloads in the folder.
+fn downloads(rings: &Path) -> usize {
+    fs::read_dir(rings)
+        .map_or(0, |entries| entries.flatten().filter(|entry| is_download(&entry.file_name())).count())
+}
+
+fn is_download(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    name.starts_with("drain-") && name.ends_with(".bin")
+}
+
+/// Lets the device begin and waits for its end and for one more download, which has all of its record; then, or when
+/// somebody wants to end, `done` is set.
 fn watch(
     mut device: Kept,
+    rings: PathBuf,
     ended: Arc<AtomicBool>,
     done: Arc<AtomicBool>,
 ) -> thread::JoinHandle<Result<(), String>> {
@@ -272,6 +290,10 @@ fn watch(
         let outcome = device.go().and_then(|()| device.wait(&ended));
         // What was sent last is on its way.
         thread::sleep(GRACE);
+        let (before, since) = (downloads(&rings), Instant::now());
+        while downloads(&rings) == before && since.elapsed() < LAST && !ended.load(Ordering::Relaxed) {
+            thread::sleep(LOOK);
+        }
         done.store(true, Ordering::Relaxed);
         match outcome {
             Ok(status) if status.success() || ended.load(Ordering::Relaxed) => Ok(()),

@@ -28,7 +28,8 @@ pub(super) fn run(dir: &Path, outputs: &[Output], seed: u64, ended: &AtomicBool)
     fs::create_dir_all(dir).map_err(|error| unusable(dir, &error))?;
     super::write(&dir.join("device.toml"), &plan::device_file(outputs, &[]))?;
     let ring = RingFile::named(dir, "matrix.ring");
-    let mut device = children::device(dir, &ring, FRAMES, seed, &["--http", "127.0.0.1:0"])?;
+    let mut device =
+        children::device(dir, &ring, FRAMES, seed, &["--http", "127.0.0.1:0", "--http-normal-priority"])?;
     let gone =
         |error: io::Error| Failure::io(&format!("the device was lost ({error})"), "see matrix/device.log");
     device.go().map_err(gone)?;

@@ -132,6 +132,9 @@ impl Demo<'_> {
         output::write(None, |out| {
             lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
             amiss.iter().try_for_each(|why| writeln!(out, "not as planned: {why}"))?;
+            if let Some(why) = unread(summary).filter(|_| !amiss.is_empty()) {
+                writeln!(out, "INVALID: {why}")?;
+            }
             writeln!(out, "{result}")?;
             Ok(writeln!(out, "page: {}", page.display())?)
         })
@@ -231,6 +234,20 @@ fn owners(summary: &Summary) -> Owners {
     })
 }
 
+/// Why the recorder's word is missing: then the demo says nothing about what was found. `None` when it was read.
+pub(super) fn unread(summary: &Summary) -> Option<String> {
+    let late = |drain: &&Drain| drain.error.as_deref().is_some_and(|error| error != BROKEN_OFF);
+    let late = summary.drains.iter().filter(late).count();
+    let (good, _, _) = rings(summary);
+    (late > 0 || good == 0).then(|| {
+        let all = summary.drains.len();
+        format!(
+            "this host was too busy to read the recorder: {late} of {all} downloads failed and {good} came whole; try again \
+             when it does less"
+        )
+    })
+}
+
 /// Downloads that were verified, those that the end of the run broke off, and the others.
 fn rings(summary: &Summary) -> (u64, u64, u64) {
     let is_cut = |drain: &&Drain| drain.error.as_deref() == Some(BROKEN_OFF);
@@ -249,6 +266,30 @@ mod tests {
         let ring = Some(DrainedRing::Refused { code: "torn".to_owned() });
         let drains = vec![error(BROKEN_OFF), error("connection refused"), Drain { ring, ..Drain::default() }];
         assert_eq!(rings(&Summary { drains, ..page_summary() }), (0, 1, 2));
+    }
+
+    #[test]
+    fn downloads_that_did_not_come_in_time_are_the_hosts_and_one_that_lies_is_not() {
+        let why = |drains: Vec<Drain>| unread(&Summary { drains, ..page_summary() });
+        let error = |text: &str| Drain { error: Some(text.to_owned()), ..Drain::default() };
+        let ring = |ring| Drain { ring: Some(ring), ..Drain::default() };
+        let whole = || {
+            ring(DrainedRing::Ok {
+                generation: 1,
+                snapshot: Some(1),
+                frames: 1,
+                first_frame: None,
+                last_frame: None,
+                missing: 0,
+                dropped: 0,
+                partial: 0,
+            })
+        };
+        let refused = ring(DrainedRing::Refused { code: "torn".to_owned() });
+        assert_eq!(why(vec![whole(), error(BROKEN_OFF), refused]), None, "what was read decides");
+        let late = why(vec![whole(), error("not finished within 5000 ms")]).unwrap();
+        assert!(late.contains("1 of 2 downloads failed and 1 came whole"), "{late}");
+        assert!(why(vec![error(BROKEN_OFF)]).is_some() && why(Vec::new()).is_some());
     }
 
     fn page_summary() -> Summary {
