@@ -96,9 +96,11 @@ impl Layout {
         }
         let (root, errors) = DeTable::parse_recoverable(document);
         for error in &errors {
-            let line = text.line(error.span().map_or(0, |span| span.start));
+            let span = error.span().unwrap_or_default();
             let reason = error.message().split_whitespace().collect::<Vec<_>>().join(" ");
-            text.fault(line, "layout", format!("is no TOML: {reason}"));
+            let word = document.get(span.clone()).filter(|_| reason == "duplicate key");
+            let which = word.map_or(String::new(), |word| format!(" {}", super::text::shown(word)));
+            text.fault(text.line(span.start), "layout", format!("is no TOML: {reason}{which}"));
         }
         if !errors.is_empty() {
             return Err(text.into_faults());

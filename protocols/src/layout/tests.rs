@@ -187,6 +187,30 @@ fn every_break_of_the_syntax_is_told() {
 }
 
 #[test]
+fn what_is_wrong_at_a_key_is_said_once_and_names_the_value() {
+    let said =
+        |text: &str| Layout::read(text).unwrap_err().iter().map(ToString::to_string).collect::<Vec<_>>();
+    let head = "name = \"x\"\nheader_len = 4\n";
+    let one = |rest: &str| {
+        let said = said(&format!("{head}{rest}"));
+        assert_eq!(said.len(), 1, "{said:?}");
+        said[0].clone()
+    };
+    let ports = one("[match]\nudp_dst = [9000, 70000]\n");
+    assert!(ports.contains("line 4: match, udp_dst: holds 70000: write a list of at most 16"), "{ports}");
+    let matched = "[match]\nudp_dst = [9000]\n";
+    let hex = one(&format!(
+        "{matched}[[field]]\nname = \"m\"\nat = 0\nsize = 2\nrole = \"magic\"\nconst_hex = \"zz\"\n"
+    ));
+    assert!(hex.contains("line 10: field m, const_hex: is the text \"zz\""), "{hex}");
+    let twice = one(&format!("{matched}[[field]]\nname = \"m\"\nat = 0\nat = 1\nsize = 2\n"));
+    assert!(twice.contains("line 8: layout: is no TOML: duplicate key at"), "{twice}");
+    let nowhere =
+        format!("{matched}[[field]]\nname = \"m\"\nat = 0\nsize = 2\n[[field]]\nname = \"n\"\nsize = 2\n");
+    assert!(one(&nowhere).contains("field n, at: is missing"), "{nowhere}");
+}
+
+#[test]
 fn hostile_texts_are_refused_in_bounds() {
     assert_eq!(
         faults(&"x".repeat(TEXT_MAX + 1)),

@@ -105,10 +105,16 @@ impl<'a> Text<'a> {
         self.line(table.at)
     }
 
-    /// Notes a fault at a line.
+    /// Notes a fault at a line. What is wrong at a key is said once: a value that was refused makes others seem missing.
     pub(super) fn fault(&mut self, line: usize, field: impl Into<String>, reason: impl Into<String>) {
-        if self.faults.len() < 4 * FAULTS_MAX {
-            self.faults.push(LayoutFault { line, field: field.into(), reason: reason.into() });
+        let field = field.into();
+        // A table begins above its keys, and another one of the same name below them.
+        let unread =
+            |fault: &LayoutFault| ["is ", "holds ", "has "].iter().any(|how| fault.reason.starts_with(how));
+        let key = field.contains(", ");
+        let said = |fault: &LayoutFault| key && fault.field == field && fault.line >= line && unread(fault);
+        if self.faults.len() < 4 * FAULTS_MAX && !self.faults.iter().any(said) {
+            self.faults.push(LayoutFault { line, field, reason: reason.into() });
         }
     }
 
@@ -132,11 +138,7 @@ impl<'a> Text<'a> {
     }
 
     fn wrong(&mut self, table: &Table<'_>, key: &str, entry: Entry<'_>, wanted: &str) {
-        let found = match entry.get_ref() {
-            DeValue::Integer(number) => shown(number.as_str()),
-            DeValue::String(text) => format!("the text {:?}", shown(text)),
-            other => format!("of type {}", other.type_str()),
-        };
+        let found = value_shown(entry.get_ref());
         self.at(table, &entry.span(), key, format!("is {found}: write {wanted}"));
     }
 
@@ -235,12 +237,18 @@ impl<'a> Text<'a> {
         read: impl Fn(&DeValue<'_>) -> Option<T>,
     ) -> Option<Vec<T>> {
         let entry = table.get(key)?;
-        let list = entry.get_ref().as_array().filter(|list| list.len() <= length);
-        let list = list.and_then(|list| list.iter().map(|value| read(value.get_ref())).collect());
-        if list.is_none() {
+        let Some(list) = entry.get_ref().as_array() else {
             self.wrong(table, key, entry, wanted);
-        }
-        list
+            return None;
+        };
+        let odd = list.iter().find(|value| read(value.get_ref()).is_none());
+        let problem = match odd {
+            _ if list.len() > length => format!("has {} values", list.len()),
+            Some(value) => format!("holds {}", value_shown(value.get_ref())),
+            None => return list.iter().map(|value| read(value.get_ref())).collect(),
+        };
+        self.at(table, &odd.map_or(entry.span(), Spanned::span), key, format!("{problem}: write {wanted}"));
+        None
     }
 
     /// Octets as pairs of hexadecimal digits, at most `most` of them; blanks between pairs are allowed.
@@ -270,7 +278,11 @@ impl<'a> Text<'a> {
     /// Tables of the same name, `[[key]]`, at most `most` of them.
     pub(super) fn tables(&mut self, table: &Table<'a>, key: &str, most: usize) -> Vec<Table<'a>> {
         let Some(entry) = table.get(key) else { return Vec::new() };
-        let list = entry.get_ref().as_array().filter(|list| list.len() <= most);
+        if let Some(list) = entry.get_ref().as_array().filter(|list| list.len() > most) {
+            self.refuse(table, key, format!("stands {} times: write at most {most} of them", list.len()));
+            return Vec::new();
+        }
+        let list = entry.get_ref().as_array();
         let one = |value: &'a Spanned<DeValue<'a>>| {
             let entries = value.get_ref().as_table()?;
             Some(Table { name: key.to_owned(), at: value.span().start, entries })
@@ -280,6 +292,15 @@ impl<'a> Text<'a> {
             self.wrong(table, key, entry, &format!("tables [[{key}]], at most {most} of them"));
         }
         tables.unwrap_or_default()
+    }
+}
+
+/// A value as a line of a fault has it.
+fn value_shown(value: &DeValue<'_>) -> String {
+    match value {
+        DeValue::Integer(number) => shown(number.as_str()),
+        DeValue::String(text) => format!("the text {:?}", shown(text)),
+        other => format!("of type {}", other.type_str()),
     }
 }
 
