@@ -40,6 +40,8 @@ fn told(code: &'static str) -> Told {
         stream: "universe 7 of 10.0.0.5".to_owned(),
         text: "2 datagrams lost \u{1b}[31m\0".to_owned(),
         subject: None,
+        place: None,
+        waived: None,
     }
 }
 
@@ -69,6 +71,7 @@ fn a_command_is_told_on_its_input_and_in_its_environment() {
     alerter.found(&told("SEQ-LOST"));
     alerter.found(&told("SEQ-LOST"));
     alerter.found(&Told { severity: Severity::Warning, ..told("SEQ-LATE") });
+    alerter.found(&Told { waived: Some("w1".to_owned()), ..told("FRAME-TORN") });
     let counts = alerter.finish(&summary());
     assert_eq!(counts, Alerts { delivered: 2, suppressed: 1, ..Alerts::default() });
     let said = fs::read_to_string(dir.path().join("said")).unwrap();
@@ -273,4 +276,44 @@ fn a_run_tells_its_findings_and_verdict_and_keeps_its_verdict_when_nobody_listen
     for text in [err, record.to_string()] {
         assert!(!text.contains("s3cret") && !text.contains("t0ken"), "{text}");
     }
+}
+
+/// A run that sees ArtDmx of a version that is none, and is told of everything: what it said on standard error, what it
+/// was told, and its record.
+fn told_of(folder: &Path, more: &[&str]) -> (String, String, Value) {
+    let free = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let to = free.local_addr().unwrap().to_string();
+    drop(free);
+    let command = script(folder);
+    let arguments = ["--udp", &to, "--duration", "1500ms", "--alert-on", "info", "--exec", &command];
+    let mut run = observe(folder, &[&arguments[..], more].concat());
+    disturb(&to, &mut run);
+    let output = run.wait_with_output().unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    let record = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {err}"));
+    (err, fs::read_to_string(folder.join("said")).unwrap_or_default(), record)
+}
+
+#[test]
+fn what_is_waived_or_left_out_is_no_alert_and_is_shown_as_the_record_has_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let (err, said, plain) = told_of(dir.path(), &[]);
+    let found = plain["findings"].as_array().unwrap().iter().find(|f| f["code"] == "ARTNET-A04").unwrap();
+    let (code, severity) = ("ARTNET-A04", found["severity"].as_str().unwrap());
+    assert!(err.contains(&format!("{severity} {code} ")) && said.contains(code), "{err}\n{said}");
+
+    let dir = tempfile::tempdir().unwrap();
+    let rig = format!(
+        "[[waiver]]\ncode = \"{code}\"\nreason = \"ticket 17\"\nexpires = 2199-12-31\nwhere = \"protocol == artnet\"\nmax = 1000000000\n"
+    );
+    fs::write(dir.path().join("rig.toml"), rig).unwrap();
+    let (err, said, waived) = told_of(dir.path(), &["--rig", "rig.toml"]);
+    assert_eq!(waived["waivers"][0]["state"], "used", "{waived}");
+    assert!(err.contains(&format!("waived by w1 {code} ")), "{err}");
+    assert!(!err.contains(&format!("{severity} {code}")) && !said.contains(code), "{err}\n{said}");
+
+    let dir = tempfile::tempdir().unwrap();
+    let (err, said, left) = told_of(dir.path(), &["--where", "protocol == sacn"]);
+    assert_eq!(left["filter"]["streams_left_out"], 1, "{left}");
+    assert!(!err.contains("ARTNET-") && !said.contains("ARTNET-"), "{err}\n{said}");
 }
