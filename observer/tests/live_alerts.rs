@@ -40,11 +40,25 @@ fn told(code: &'static str) -> Told {
         stream: "universe 7 of 10.0.0.5".to_owned(),
         text: "2 datagrams lost \u{1b}[31m\0".to_owned(),
         subject: None,
+        place: None,
+        waived: None,
     }
 }
 
 fn summary() -> Summary {
     Summary::new(&Account::default(), Source::default(), Observer::default())
+}
+
+/// An alert as it was handed over keeps to the shipped schema, which knows no other key.
+fn conforms(json: &str) -> Value {
+    let mut schema: Value = serde_json::from_str(wireproof_reports::ALERT_SCHEMA).unwrap();
+    schema["additionalProperties"] = Value::Bool(false);
+    let alert = serde_json::from_str(json).unwrap_or_else(|error| panic!("{error}: {json}"));
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let problems: Vec<String> =
+        validator.iter_errors(&alert).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    assert!(problems.is_empty(), "{problems:?}: {json}");
+    alert
 }
 
 /// All of a command's runs append to `said`, input and variables.
@@ -69,11 +83,12 @@ fn a_command_is_told_on_its_input_and_in_its_environment() {
     alerter.found(&told("SEQ-LOST"));
     alerter.found(&told("SEQ-LOST"));
     alerter.found(&Told { severity: Severity::Warning, ..told("SEQ-LATE") });
+    alerter.found(&Told { waived: Some("w1".to_owned()), ..told("FRAME-TORN") });
     let counts = alerter.finish(&summary());
     assert_eq!(counts, Alerts { delivered: 2, suppressed: 1, ..Alerts::default() });
     let said = fs::read_to_string(dir.path().join("said")).unwrap();
     let lines: Vec<&str> = said.lines().collect();
-    let finding: Value = serde_json::from_str(lines[0]).unwrap();
+    let finding = conforms(lines[0]);
     assert_eq!(
         (finding["schema"].as_str(), finding["code"].as_str()),
         (Some("wireproof.alert/1"), Some("SEQ-LOST"))
@@ -83,9 +98,28 @@ fn a_command_is_told_on_its_input_and_in_its_environment() {
         (Some("violation"), Some(1_700_000_000_123_456_000))
     );
     assert_eq!(lines[1], "finding|SEQ-LOST|2 datagrams lost \\u{1b}[31m\\u{0}|0");
-    let verdict: Value = serde_json::from_str(lines[2]).unwrap();
+    let verdict = conforms(lines[2]);
     assert_eq!((verdict["verdict"].as_str(), verdict["suppressed"].as_u64()), (Some("pass"), Some(1)));
     assert!(lines[3].starts_with("verdict||no lighting datagrams"), "{said}");
+}
+
+#[test]
+fn the_schema_refuses_what_is_no_alert() {
+    let schema = serde_json::from_str(wireproof_reports::ALERT_SCHEMA).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let finding = r#"{"schema":"wireproof.alert/1","alert":"finding","at_ns":1,"code":"SEQ-LOST","severity":"violation","suppressed":0}"#;
+    conforms(finding);
+    for (from, to) in [
+        ("alert/1", "alert/2"),
+        ("\"alert\":\"finding\"", "\"alert\":\"verdict\""),
+        ("\"severity\":\"violation\",", ""),
+        ("violation", "fatal"),
+        ("\"suppressed\":0", "\"suppressed\":-1"),
+        ("\"suppressed\":0", "\"suppressed\":0,\"verdict\":\"pass\""),
+    ] {
+        let wrong = finding.replace(from, to);
+        assert!(wrong != finding && !validator.is_valid(&serde_json::from_str(&wrong).unwrap()), "{wrong}");
+    }
 }
 
 #[test]
@@ -193,7 +227,7 @@ fn a_hook_is_posted_json_with_basic_authentication() {
         head.contains("authorization: basic dxnlcjpwyxnz") && head.contains("content-type: application/json"),
         "{head}"
     );
-    let body: Value = serde_json::from_str(&seen[0].1).unwrap();
+    let body = conforms(&seen[0].1);
     assert_eq!((body["alert"].as_str(), body["code"].as_str()), (Some("finding"), Some("SEQ-LOST")));
 }
 
@@ -261,6 +295,8 @@ fn a_run_tells_its_findings_and_verdict_and_keeps_its_verdict_when_nobody_listen
     let err = String::from_utf8(output.stderr).unwrap();
     let record: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {err}"));
     let said = fs::read_to_string(dir.path().join("said")).unwrap();
+    let alerts: Vec<Value> = said.lines().filter(|line| line.starts_with('{')).map(conforms).collect();
+    assert!(alerts.len() >= 2, "{said}");
     assert!(said.contains("\"alert\":\"verdict\""), "{said}");
     assert!(said.contains("\"alert\":\"finding\""), "{said}\n{record}");
     let told = &record["alerts"];
@@ -273,4 +309,44 @@ fn a_run_tells_its_findings_and_verdict_and_keeps_its_verdict_when_nobody_listen
     for text in [err, record.to_string()] {
         assert!(!text.contains("s3cret") && !text.contains("t0ken"), "{text}");
     }
+}
+
+/// A run that sees ArtDmx of a version that is none, and is told of everything: what it said on standard error, what it
+/// was told, and its record.
+fn told_of(folder: &Path, more: &[&str]) -> (String, String, Value) {
+    let free = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let to = free.local_addr().unwrap().to_string();
+    drop(free);
+    let command = script(folder);
+    let arguments = ["--udp", &to, "--duration", "1500ms", "--alert-on", "info", "--exec", &command];
+    let mut run = observe(folder, &[&arguments[..], more].concat());
+    disturb(&to, &mut run);
+    let output = run.wait_with_output().unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    let record = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {err}"));
+    (err, fs::read_to_string(folder.join("said")).unwrap_or_default(), record)
+}
+
+#[test]
+fn what_is_waived_or_left_out_is_no_alert_and_is_shown_as_the_record_has_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let (err, said, plain) = told_of(dir.path(), &[]);
+    let found = plain["findings"].as_array().unwrap().iter().find(|f| f["code"] == "ARTNET-A04").unwrap();
+    let (code, severity) = ("ARTNET-A04", found["severity"].as_str().unwrap());
+    assert!(err.contains(&format!("{severity} {code} ")) && said.contains(code), "{err}\n{said}");
+
+    let dir = tempfile::tempdir().unwrap();
+    let rig = format!(
+        "[[waiver]]\ncode = \"{code}\"\nreason = \"ticket 17\"\nexpires = 2199-12-31\nwhere = \"protocol == artnet\"\nmax = 1000000000\n"
+    );
+    fs::write(dir.path().join("rig.toml"), rig).unwrap();
+    let (err, said, waived) = told_of(dir.path(), &["--rig", "rig.toml"]);
+    assert_eq!(waived["waivers"][0]["state"], "used", "{waived}");
+    assert!(err.contains(&format!("waived by w1 {code} ")), "{err}");
+    assert!(!err.contains(&format!("{severity} {code}")) && !said.contains(code), "{err}\n{said}");
+
+    let dir = tempfile::tempdir().unwrap();
+    let (err, said, left) = told_of(dir.path(), &["--where", "protocol == sacn"]);
+    assert_eq!(left["filter"]["streams_left_out"], 1, "{left}");
+    assert!(!err.contains("ARTNET-") && !said.contains("ARTNET-"), "{err}\n{said}");
 }

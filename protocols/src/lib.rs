@@ -19,6 +19,7 @@ pub mod sacn;
 pub mod threshold;
 pub mod time;
 pub mod verify;
+pub mod words;
 
 pub use datagram::{Arrival, Checksum, Datagram, Link};
 pub use encoder::{Batch, EncodeError, Encoder, Outgoing};

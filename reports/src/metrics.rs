@@ -25,13 +25,16 @@ pub const METRICS: &[Metric] = &[
     ("wireproof_datagrams_total", "counter", "UDP datagrams seen: lighting protocols and others."),
     ("wireproof_datagrams_malformed_total", "counter", "Lighting datagrams that broke a shape rule."),
     ("wireproof_datagrams_undecodable_total", "counter", "Datagrams on a port of a protocol with a wrong identifier."),
-    ("wireproof_findings_total", "counter", "Findings by severity."),
+    ("wireproof_findings_total", "counter", "Findings by severity that count, those of streams that are left out and waived ones not among them."),
+    ("wireproof_findings_waived", "gauge", "Findings that a waiver of the rig covers at this moment."),
     ("wireproof_lost_datagrams", "gauge", "Datagrams missing so far by owner; falls when a late one fills its hole. Owners are settled at the end of the run."),
     ("wireproof_observer_lost_datagrams_total", "counter", "Datagrams the observer lost itself; anything but 0 makes the run invalid."),
     ("wireproof_observer_loop_gap_max_seconds", "gauge", "Longest time between two rounds of the receive loop."),
     ("wireproof_observer_queue_delay_seconds", "gauge", "From the stamp of the kernel to the receive call: quantiles since the start."),
-    ("wireproof_streams", "gauge", "Streams seen since the start."),
+    ("wireproof_streams", "gauge", "Streams seen since the start, without those that the filter leaves out."),
     ("wireproof_streams_running", "gauge", "Streams that are sending, of those looked at."),
+    ("wireproof_streams_left_out", "gauge", "Streams that the filter leaves out, of those looked at."),
+    ("wireproof_streams_not_looked_at", "gauge", "Streams beyond those looked at: neither filter nor waivers are laid over them."),
     ("wireproof_streams_not_exported", "gauge", "Streams without series of their own, because there are too many."),
     ("wireproof_stream_datagrams_total", "counter", "Datagrams of a stream."),
     ("wireproof_stream_bytes_total", "counter", "UDP payload bytes of a stream."),
@@ -53,10 +56,16 @@ pub struct Moment<'a> {
     pub at_ns: i64,
     /// Length of the run so far, ns.
     pub run_ns: u64,
-    /// All streams, those that the record has no room for included.
+    /// All streams that are wanted, those that the record has no room for included.
     pub streams_seen: usize,
+    /// Streams that nobody looked at, so that a filter or a waiver says nothing of them.
+    pub not_looked_at: usize,
     /// Findings by severity: info, warning, violation.
     pub findings: [u64; 3],
+    /// Findings that are waived, which are none of the others.
+    pub waived: u64,
+    /// Missing datagrams.
+    pub lost: u64,
 }
 
 /// Writes metrics. Remembers what its counters said: a counter never falls while its series is there.
@@ -129,6 +138,11 @@ fn run_wide(name: &str, summary: &Summary, moment: &Moment<'_>, groups: &[Group]
                 page.counter(&with("severity", severity), n);
             }
         }
+        "wireproof_findings_waived" => page.gauge(name, moment.waived),
+        "wireproof_streams_left_out" => {
+            page.gauge(name, summary.filter.as_ref().map_or(0, |filter| filter.streams_left_out));
+        }
+        "wireproof_streams_not_looked_at" => page.gauge(name, moment.not_looked_at),
         "wireproof_lost_datagrams" => {
             let sum =
                 |of: fn(&Stream) -> u64| summary.streams.iter().fold(0u64, |n, s| n.saturating_add(of(s)));

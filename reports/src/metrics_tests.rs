@@ -104,6 +104,9 @@ fn text(summary: &Summary) -> String {
         run_ns: 1_500_000_000,
         streams_seen: summary.streams.len(),
         findings: [1, 2, 3],
+        waived: 4,
+        lost: 0,
+        not_looked_at: 0,
     };
     Exporter::default().text(summary, &moment)
 }
@@ -126,6 +129,7 @@ fn every_line_is_well_formed_and_says_what_the_record_says() {
     assert_eq!(value(&samples, "wireproof_stream_lost_datagrams", &[("stream", "1")]), Some(7.0));
     assert_eq!(value(&samples, "wireproof_observer_loop_gap_max_seconds", &[]), Some(0.002));
     assert_eq!(value(&samples, "wireproof_findings_total", &[("severity", "violation")]), Some(3.0));
+    assert_eq!(value(&samples, "wireproof_findings_waived", &[]), Some(4.0));
     assert_eq!(value(&samples, "wireproof_build_info", &[("version", "0.1 \"x\" \\ \n")]), Some(1.0));
     assert_eq!(value(&samples, "wireproof_run_seconds", &[]), Some(1.5));
 }

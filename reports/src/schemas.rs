@@ -1,5 +1,8 @@
 //! The shipped JSON Schemas, as text: what every record on standard output or beside a file looks like. Validates nothing.
 
+/// The JSON Schema of an alert of `observe` as JSON (`wireproof.alert/1`, draft 2020-12).
+pub const ALERT_SCHEMA: &str = include_str!("../schemas/alert.schema.json");
+
 /// The JSON Schema of [`Summary`](crate::Summary) as JSON (`wireproof.summary/1`, draft 2020-12).
 pub const SUMMARY_SCHEMA: &str = include_str!("../schemas/summary.schema.json");
 
@@ -72,7 +75,8 @@ pub const COMPARE_RUNS_SCHEMA: &str = include_str!("../schemas/compare-runs.sche
 pub const SOAK_SCHEMA: &str = include_str!("../schemas/soak.schema.json");
 
 /// Every shipped schema by its name: the part of the record's `schema` between `wireproof.` and `/1`.
-pub const SCHEMAS: [(&str, &str); 24] = [
+pub const SCHEMAS: [(&str, &str); 25] = [
+    ("alert", ALERT_SCHEMA),
     ("baseline", BASELINE_SCHEMA),
     ("bench", BENCH_SCHEMA),
     ("bench-recorder", BENCH_RECORDER_SCHEMA),

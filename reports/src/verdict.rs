@@ -7,6 +7,7 @@ use crate::waiver::{self, counting};
 use serde::{Deserialize, Serialize};
 use wireproof_protocols::Severity;
 use wireproof_protocols::verify::{Account, Finding};
+use wireproof_protocols::words::counted;
 
 /// What a run amounts to. Precedence: INVALID > PARTIAL > FAIL > INCONCLUSIVE > PASS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -73,7 +74,10 @@ pub fn judge(account: &Account, observer: &Observer, cut_short: bool) -> (Verdic
         .fold(0u64, |sum, s| sum.saturating_add(s.sequence.lost.saturating_sub(s.sequence.lost_min)))
         .saturating_sub(waiver::open(account));
     if observer.lost > 0 {
-        return (Verdict::Invalid, format!("the observer itself lost {}", count(observer.lost, "datagram")));
+        return (
+            Verdict::Invalid,
+            format!("the observer itself lost {}", counted(observer.lost, "datagram")),
+        );
     }
     if cut_short {
         let found = match proven.len() + tainted {
@@ -87,15 +91,15 @@ pub fn judge(account: &Account, observer: &Observer, cut_short: bool) -> (Verdic
         return (Verdict::Fail, fail_reason(proven.len() as u64, worst));
     }
     if tainted > 0 {
-        let what = count(tainted as u64, "violation");
+        let what = counted(tainted as u64, "violation");
         return (Verdict::Inconclusive, format!("{what} in intervals where the capture itself lost packets"));
     }
     if open > 0 {
-        let what = count(open, "datagram");
+        let what = counted(open, "datagram");
         return (Verdict::Inconclusive, format!("{what} may be lost, and the capture cannot prove it"));
     }
     if account.datagrams.unfollowed > 0 {
-        let what = count(account.datagrams.unfollowed, "datagram");
+        let what = counted(account.datagrams.unfollowed, "datagram");
         return (
             Verdict::Inconclusive,
             format!("{what} of streams beyond the most that are followed were not judged"),
@@ -108,7 +112,7 @@ pub fn judge(account: &Account, observer: &Observer, cut_short: bool) -> (Verdic
 pub(crate) fn filtered((verdict, reason): (Verdict, String), filter: &Filtered) -> (Verdict, String) {
     let all = filter.streams + filter.streams_left_out;
     let which =
-        format!("filtered, {} of {} where {}", filter.streams, count(all, "stream"), filter.expression);
+        format!("filtered, {} of {} where {}", filter.streams, counted(all, "stream"), filter.expression);
     match (filter.streams, verdict) {
         (0, Verdict::Pass) => {
             (Verdict::Inconclusive, format!("no stream fits the filter, nothing was judged ({which})"))
@@ -122,7 +126,7 @@ fn worst<'a>(findings: &[&'a Finding]) -> Option<&'a Finding> {
 }
 
 fn fail_reason(findings: u64, worst: &Finding) -> String {
-    let what = count(findings, "violation");
+    let what = counted(findings, "violation");
     format!("{what}, first {} {}: {}", worst.id, worst.code, clean(&worst.text))
 }
 
@@ -134,16 +138,12 @@ fn pass_reason(account: &Account) -> String {
     let found = match (number(Severity::Warning), number(Severity::Info)) {
         (0, 0) => "nothing found".to_owned(),
         (0, infos) => format!("nothing worse than info ({infos} info)"),
-        (warnings, _) => format!("no violation ({})", count(warnings, "warning")),
+        (warnings, _) => format!("no violation ({})", counted(warnings, "warning")),
     };
     match waiver::waived(account) {
         0 => found,
-        n => format!("{found}; {} waived", count(n, "finding")),
+        n => format!("{found}; {} waived", counted(n, "finding")),
     }
-}
-
-fn count(n: u64, noun: &str) -> String {
-    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ const RECORD_LINES: usize = 30;
 const UNSAFE_ALLOWED: &[&str] = &[
     "encoders/src/arena.rs",
     "fixture/src/service/sys_idle.rs",
+    "fixture/src/service/sys_queue.rs",
     "observer/benches/load/sys.rs",
     "observer/src/capture/wide.rs",
     "observer/src/live/sys_packet.rs",

@@ -82,9 +82,10 @@ impl Alerter {
         Ok(Alerter { plan, limits, began: Instant::now(), queue, book, thread })
     }
 
-    /// A finding, as it comes. Never waits.
+    /// A finding, as it comes; one that does not count is nobody's business. Never waits.
     pub fn found(&mut self, told: &Told) {
-        if !self.plan.on.wants(told.code, told.severity) || self.is_left_out(told) {
+        let counts = told.waived.is_none() && !self.is_left_out(told);
+        if !counts || !self.plan.on.wants(told.code, told.severity) {
             return;
         }
         match self.limits.ask(told.code, self.began.elapsed()) {

@@ -31,7 +31,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use wireproof_protocols::ddp;
 use wireproof_protocols::verify::Options;
-use wireproof_reports::Summary;
+use wireproof_reports::{Summary, Terms};
 
 /// Time between two downloads.
 const DRAIN_EVERY: Duration = Duration::from_secs(2);
@@ -213,7 +213,7 @@ impl Demo<'_> {
         let done = Arc::new(AtomicBool::new(false));
         let is_terminal = io::stderr().is_terminal() && !self.args.quiet;
         let infos = [source.info().clone()];
-        let opened = serve::open(&self.args.serve(), false)?;
+        let opened = serve::open(&self.args.serve(), false, &Terms::default())?;
         let (_web, glances) = serve::start(opened, self.args.quiet, &infos)?;
         let run = Run {
             glances: Mutex::new(glances),

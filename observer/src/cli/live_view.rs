@@ -4,11 +4,14 @@ use super::say;
 use crate::live::conduct::Event;
 use crate::live::drain::{DrainSpan, DrainStatus, RingCheck};
 use crate::live::health::Vitals;
+use crate::live::receive::Told;
 use crate::live::source::SourceInfo;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::time::Duration;
 use wireproof_protocols::verify::{Progress, StreamProgress};
+use wireproof_protocols::words::counted;
+use wireproof_reports::Standing;
 use wireproof_reports::text::clean;
 
 /// Most streams of a picture.
@@ -22,12 +25,19 @@ pub(super) struct View {
     quiet: bool,
     width: usize,
     lines: usize,
+    /// What of the figures counts; none while everything does.
+    standing: Option<Standing>,
 }
 
 impl View {
     /// A view that has drawn nothing.
     pub(super) fn new(is_terminal: bool, quiet: bool, width: usize) -> Self {
-        View { is_terminal, quiet, width, lines: 0 }
+        View { is_terminal, quiet, width, lines: 0, standing: None }
+    }
+
+    /// What is shown from here on counts so.
+    pub(super) fn stand(&mut self, standing: &Standing) {
+        self.standing = Some(standing.clone());
     }
 
     /// Shows what happens.
@@ -41,16 +51,14 @@ impl View {
                 let size = terminal();
                 let shown = SHOWN.min(size.lines.saturating_sub(OTHERS));
                 let width = self.width.min(size.columns);
-                let picture = picture(*gone, progress, vitals, (width, shown));
+                let picture = picture(*gone, progress, vitals, self.standing.as_ref(), (width, shown));
                 self.draw(&picture);
             }
-            Event::Progress(gone, progress, vitals) => self.line(&line(*gone, progress, vitals.lost)),
-            Event::Found(f) if f.stream.is_empty() => {
-                self.line(&format!("{} {}: {}", f.severity.name(), f.code, f.text));
+            Event::Progress(gone, progress, vitals) => {
+                self.line(&line(*gone, progress, vitals.lost, self.standing.as_ref()));
             }
-            Event::Found(f) => {
-                self.line(&format!("{} {} {}: {}", f.severity.name(), f.code, f.stream, f.text));
-            }
+            Event::Looked(_) => {}
+            Event::Found(told) => self.line(&found(told)),
             Event::Drained(span) => self.line(&format!("download {}", download(span))),
         }
     }
@@ -91,6 +99,16 @@ pub(super) fn download(span: &DrainSpan) -> String {
     format!("{}: {how}{worth}", span.number)
 }
 
+/// A finding in words; a waived one says so in front.
+fn found(f: &Told) -> String {
+    let how = match &f.waived {
+        Some(waiver) => format!("waived by {waiver}"),
+        None => f.severity.name().to_owned(),
+    };
+    let stream = if f.stream.is_empty() { String::new() } else { format!(" {}", f.stream) };
+    format!("{how} {}{stream}: {}", f.code, f.text)
+}
+
 fn announce(info: &SourceInfo) {
     let (_, granted) = info.buffer_bytes;
     say(&format!(
@@ -100,14 +118,19 @@ fn announce(info: &SourceInfo) {
     info.notes.iter().for_each(|note| say(note));
 }
 
-fn line(gone: Duration, p: &Progress, lost: u64) -> String {
-    let [_, warnings, violations] = p.findings;
+fn line(gone: Duration, p: &Progress, lost: u64, standing: Option<&Standing>) -> String {
+    let ([_, warnings, violations], missing, streams, words) = match standing {
+        None => (p.findings, p.lost, p.streams_seen, String::new()),
+        Some(s) => (s.findings, s.lost, s.streams(p.streams_seen), s.words(p.streams_seen)),
+    };
+    let words = if words.is_empty() { words } else { format!("; {}", clean(&words)) };
     format!(
-        "{} s: {} datagrams, {} streams, {} missing; {violations} violations, {warnings} warnings; observer lost {lost}",
+        "{} s: {}, {}, {missing} missing; {}, {}{words}; observer lost {lost}",
         gone.as_secs(),
-        p.lighting,
-        p.streams_seen,
-        p.lost,
+        counted(p.lighting, "datagram"),
+        counted(streams as u64, "stream"),
+        counted(violations, "violation"),
+        counted(warnings, "warning"),
     )
 }
 
@@ -127,9 +150,15 @@ fn terminal() -> Size {
     })
 }
 
-fn picture(gone: Duration, p: &Progress, vitals: &Vitals, (width, shown): (usize, usize)) -> String {
+fn picture(
+    gone: Duration,
+    p: &Progress,
+    vitals: &Vitals,
+    standing: Option<&Standing>,
+    (width, shown): (usize, usize),
+) -> String {
     let (lost, gap) = (vitals.lost, vitals.loop_gap_max_ns);
-    let mut text = format!("{}\n", fit(&line(gone, p, lost), width));
+    let mut text = format!("{}\n", fit(&line(gone, p, lost, standing), width));
     let state = if lost > 0 { "LOSES DATAGRAMS" } else { "complete" };
     let health =
         format!("observer {state}, longest loop gap {:.1} ms; Ctrl-C ends and judges", gap as f64 / 1e6);
@@ -140,7 +169,9 @@ fn picture(gone: Duration, p: &Progress, vitals: &Vitals, (width, shown): (usize
     );
     let _ = writeln!(text, "{}", fit(&head, width));
     // The streams that need a look come first.
-    let mut order: Vec<&StreamProgress> = p.streams.iter().collect();
+    let shows = |at: usize| standing.is_none_or(|s| s.shows(at));
+    let mut order: Vec<&StreamProgress> =
+        p.streams.iter().enumerate().filter(|(at, _)| shows(*at)).map(|(_, s)| s).collect();
     order.sort_by_key(|s| std::cmp::Reverse(s.lost + s.late));
     for s in order.iter().take(shown) {
         let rate = if s.period_ns > 0 { 1e9 / s.period_ns as f64 } else { 0.0 };
@@ -157,8 +188,9 @@ fn picture(gone: Duration, p: &Progress, vitals: &Vitals, (width, shown): (usize
         );
         let _ = writeln!(text, "{}", fit(&row, width));
     }
-    if p.streams_seen > shown {
-        let _ = writeln!(text, "and {} more", p.streams_seen - shown);
+    let streams = standing.map_or(p.streams_seen, |s| s.streams(p.streams_seen));
+    if streams > shown {
+        let _ = writeln!(text, "and {} more", streams - shown);
     }
     text
 }
@@ -170,6 +202,7 @@ fn fit(text: &str, width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::live::lens::example::{self, terms};
     use wireproof_protocols::Protocol;
     use wireproof_protocols::verify::{Owners, Quantiles};
 
@@ -197,13 +230,50 @@ mod tests {
         let streams: Vec<_> = (1..=40).map(|u| stream(u, u64::from(u == 33))).collect();
         let p = Progress { streams, streams_seen: 40, lighting: 2_400, lost: 1, ..Progress::default() };
         let vitals = Vitals { loop_gap_max_ns: 1_500_000, ..Vitals::default() };
-        let text = picture(Duration::from_secs(3), &p, &vitals, (72, 24));
+        let text = picture(Duration::from_secs(3), &p, &vitals, None, (72, 24));
         let rows: Vec<&str> = text.lines().collect();
         assert!(rows.iter().all(|row| row.chars().count() <= 72), "{text}");
         assert!(rows[0].starts_with("3 s: 2400 datagrams, 40 streams, 1 missing"), "{text}");
         assert!(rows[3].contains(" 33 "), "{text}");
         assert_eq!(rows.last(), Some(&"and 16 more"));
-        let short = picture(Duration::from_secs(3), &p, &vitals, (72, 12 - OTHERS));
+        let short = picture(Duration::from_secs(3), &p, &vitals, None, (72, 12 - OTHERS));
         assert!(short.lines().count() < 12 && short.ends_with("and 33 more\n"), "{short}");
+    }
+
+    #[test]
+    fn the_progress_line_counts_what_the_verdict_will_count() {
+        let mut run = example::run();
+        let (p, look) = (example::progress(&mut run), example::look(&mut run));
+        let line = |filter, max| {
+            let standing = terms(filter, max).stand(&look.glance.account);
+            line(Duration::from_secs(1), &p, 0, Some(&standing))
+        };
+        let plain = super::line(Duration::from_secs(1), &p, 0, None);
+        let [_, _, violations] = p.findings;
+        assert!(violations > 0 && plain.contains(&counted(violations, "violation")), "{plain}");
+        assert!(!plain.contains("waived") && !plain.contains("left out"), "{plain}");
+        let waived = line(None, Some(9));
+        assert!(waived.contains(&format!("; {},", counted(violations - 1, "violation"))), "{waived}");
+        assert!(waived.contains("; 1 waived; observer lost 0"), "{waived}");
+        let filtered = line(Some("protocol == ddp"), None);
+        let out = counted(p.streams_seen as u64, "stream");
+        assert!(filtered.contains(", 0 streams, 0 missing; 0 violations"), "{filtered}");
+        assert!(filtered.contains(&format!("; {out} left out: where protocol == ddp;")), "{filtered}");
+    }
+
+    #[test]
+    fn a_picture_leaves_streams_out_and_a_line_says_who_waived_a_finding() {
+        let mut run = example::run();
+        let (p, look) = (example::progress(&mut run), example::look(&mut run));
+        let standing = terms(Some("protocol == ddp"), None).stand(&look.glance.account);
+        let picture = |standing| picture(Duration::ZERO, &p, &Vitals::default(), standing, (200, 24));
+        assert_eq!(picture(None).lines().count(), 3 + p.streams_seen);
+        assert_eq!(picture(Some(&standing)).lines().count(), 3);
+        let told = Told { waived: Some("w1".to_owned()), ..run.told[0].clone() };
+        assert!(
+            found(&told).starts_with(&format!("waived by w1 {} universe", told.code)),
+            "{}",
+            found(&told)
+        );
     }
 }

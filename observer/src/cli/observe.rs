@@ -10,6 +10,7 @@ use super::{alerts, config, lower, output, report, rings, say, serve, soak, stal
 use crate::alert::Alerter;
 use crate::live::conduct::{Event, Observed, Run, RunError, conduct};
 use crate::live::drain::{DrainPlan, DrainSpan, DrainStatus, DrainUrl, RingCheck};
+use crate::live::lens::{Lens, Shown};
 use crate::live::multicast::Joins;
 use crate::live::quiet::Quiet;
 use crate::live::receive::Manner;
@@ -24,12 +25,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use wireproof_protocols::layout::Layouts;
 use wireproof_protocols::registry::DECODERS;
+use wireproof_protocols::verify::Options;
 use wireproof_recorder::offset::{DRIFT_PPM, NoOffset, estimate};
 use wireproof_reports::summary::Fragments;
 use wireproof_reports::{DeviceClock, Drain, DrainedRing, Settled, Source, Summary, Terms};
 
 /// Time between two pictures on a terminal, and between two lines elsewhere.
-const PICTURES: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(10)];
+pub(super) const PICTURES: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(10)];
 
 /// Runs the verb.
 pub(super) fn run(args: &ObserveArgs) -> Result<u8, Failure> {
@@ -58,7 +60,7 @@ pub(super) fn run(args: &ObserveArgs) -> Result<u8, Failure> {
     let interrupted = interrupts()?;
     let (sources, _quiet) = open(args, (args.quiet, terms.options.layouts))?;
     let (tap, listening) =
-        (beside(args, terms.options.layouts)?, serve::open(&args.serve, args.report.anonymize)?);
+        (beside(args, terms.options.layouts)?, serve::open(&args.serve, args.report.anonymize, &terms)?);
     terms.options.no_drop_counter = counts_no_drops(&sources);
     lower::lower(args)?;
     // Threads keep the rights that they are started with.
@@ -66,6 +68,7 @@ pub(super) fn run(args: &ObserveArgs) -> Result<u8, Failure> {
     let infos: Vec<SourceInfo> = sources.iter().map(|source| source.info().clone()).collect();
     let (web, glances) = serve::start(listening, args.quiet, &infos)?;
     let is_terminal = io::stderr().is_terminal();
+    let lens = Lens::of(&terms).filter(|_| !args.quiet || alerter.is_some());
     let run = Run {
         duration: args.duration,
         record: args.write.clone().map(|path| RecordPlan {
@@ -84,20 +87,40 @@ pub(super) fn run(args: &ObserveArgs) -> Result<u8, Failure> {
         tap: Mutex::new(tap),
         tap_tape: None,
         wanted: Arc::default(),
+        looks_every: lens.as_ref().map(|_| PICTURES[0]),
         glances: Mutex::new(glances),
     };
     if args.tui {
-        return full_screen(args, (&settings, &terms), sources, &run, alerter);
+        return full_screen(args, (&settings, &terms), sources, &run, (alerter, lens));
     }
     let mut view = View::new(is_terminal, args.quiet, config::width());
-    let observed = conduct(sources, terms.options.clone(), &run, &mut |event| {
-        tell(&mut alerter, &event);
-        view.show(&event);
+    let observed = watched(sources, terms.options.clone(), &run, lens, &mut |shown| match shown {
+        Shown::Standing(standing) => view.stand(standing),
+        Shown::Event(event) => {
+            tell(&mut alerter, &event);
+            view.show(&event);
+        }
     })?;
     view.clear();
     let unwritten = web.and_then(|web| web.stop());
     let code = finish(args, (&settings, &terms), observed, alerter)?;
     unwritten.map_or(Ok(code), |error| Err(Failure::io_line(&error)))
+}
+
+/// Runs to the end; what is shown of it goes by its terms, where there are any.
+pub(super) fn watched(
+    sources: Vec<Box<dyn LiveSource>>,
+    options: Options,
+    run: &Run,
+    lens: Option<Lens>,
+    show: &mut dyn FnMut(Shown<'_>),
+) -> Result<Observed, RunError> {
+    let Some(mut lens) = lens else {
+        return conduct(sources, options, run, &mut |event| show(Shown::Event(event)));
+    };
+    let observed = conduct(sources, options, run, &mut |event| lens.pass(event, show))?;
+    lens.finish(&observed.account, show);
+    Ok(observed)
 }
 
 fn tell(alerter: &mut Option<Alerter>, event: &Event<'_>) {
@@ -112,7 +135,7 @@ fn full_screen(
     (settings, terms): (&Settings, &Terms),
     sources: Vec<Box<dyn LiveSource>>,
     run: &Run,
-    mut alerter: Option<Alerter>,
+    (mut alerter, lens): (Option<Alerter>, Option<Lens>),
 ) -> Result<u8, Failure> {
     let mut tui = Tui::start(Plan {
         color: settings.colored_on(true),
@@ -120,9 +143,12 @@ fn full_screen(
         interrupted: Arc::clone(&run.interrupted),
         wanted: Arc::clone(&run.wanted),
     })?;
-    let observed = conduct(sources, terms.options.clone(), run, &mut |event| {
-        tell(&mut alerter, &event);
-        tui.show(&event);
+    let observed = watched(sources, terms.options.clone(), run, lens, &mut |shown| match shown {
+        Shown::Standing(standing) => tui.stand(standing),
+        Shown::Event(event) => {
+            tell(&mut alerter, &event);
+            tui.show(&event);
+        }
     });
     let (marks, failed) = tui.close();
     if let Some(why) = failed {

@@ -9,6 +9,7 @@ use crate::live::source::SourceInfo;
 use crate::web::{Limits, Listening, Options, Token, Web};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
+use wireproof_reports::Terms;
 
 /// An address and port, or a port of this host alone.
 pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
@@ -31,7 +32,7 @@ pub(super) fn check(asked: &ServeArgs) -> Result<(), Failure> {
 }
 
 /// Listens where it is asked for, and reads the token; nothing when nothing was asked for.
-pub(super) fn open(asked: &ServeArgs, anonymize: bool) -> Result<Option<Listening>, Failure> {
+pub(super) fn open(asked: &ServeArgs, anonymize: bool, terms: &Terms) -> Result<Option<Listening>, Failure> {
     if asked.web.is_none() && asked.prom.is_none() && asked.prom_textfile.is_none() {
         return Ok(None);
     }
@@ -47,6 +48,7 @@ pub(super) fn open(asked: &ServeArgs, anonymize: bool) -> Result<Option<Listenin
         textfile: asked.prom_textfile.clone(),
         token: asked.web_token.as_deref().map(read).transpose()?,
         anonymize,
+        terms: terms.clone(),
         limits: Limits::default(),
     };
     Listening::open(options).map(Some).map_err(|error| Failure::io_line(&error))

@@ -9,7 +9,8 @@ use super::failure::{Failure, USAGE};
 use super::live_view::View;
 use super::transmit::interrupts;
 use super::{observe, output, say};
-use crate::live::conduct::{Event, Run, conduct};
+use crate::live::conduct::{Event, Run};
+use crate::live::lens::{Lens, Shown};
 use crate::live::receive::Manner;
 use folder::{Folder, Standing};
 use std::io::{self, IsTerminal};
@@ -155,6 +156,7 @@ impl Course<'_> {
         let number = self.standing.soak.state().chunks + 1;
         let (sources, _quiet) =
             observe::open(self.args, (self.args.quiet || number > 1, self.terms.options.layouts))?;
+        let lens = Lens::of(self.terms).filter(|_| !self.args.quiet);
         let run = Run {
             duration: Some(self.args.soak.window),
             tape: Some(self.folder.tape(number)),
@@ -166,15 +168,17 @@ impl Course<'_> {
             },
             interface: self.args.interface.first().filter(|_| self.args.interface.len() == 1).cloned(),
             interrupted: Arc::clone(&self.interrupted),
-            progress_every: is_watched(self.args).then_some(Duration::from_millis(500)),
+            progress_every: is_watched(self.args).then_some(observe::PICTURES[0]),
+            looks_every: lens.as_ref().map(|_| observe::PICTURES[0]),
             ..Run::default()
         };
         let (view, first) = (&mut self.view, number == 1);
         let no_drop_counter = observe::counts_no_drops(&sources);
         let options = Options { no_drop_counter, ..self.terms.options.clone() };
-        let observed = conduct(sources, options, &run, &mut |event| match event {
-            Event::Listening(_) if !first => {}
-            event => view.show(&event),
+        let observed = observe::watched(sources, options, &run, lens, &mut |shown| match shown {
+            Shown::Standing(standing) => view.stand(standing),
+            Shown::Event(Event::Listening(_)) if !first => {}
+            Shown::Event(event) => view.show(&event),
         });
         self.view.clear();
         let mut observed = observed?;

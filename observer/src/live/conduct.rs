@@ -3,7 +3,7 @@
 
 use super::counters::{CounterReader, Counters, PERIOD};
 use super::drain::{DrainPlan, DrainSpan, DrainTotals, Drainer, RingCheck, once};
-use super::glances::Glances;
+use super::glances::{Glances, Look, Watcher, pair};
 use super::health::Vitals;
 use super::receive::{Links, Manner, Received, Told, now, receive};
 use super::record::{RecordPlan, Recorded, Writing};
@@ -64,6 +64,8 @@ pub struct Run {
     pub tap: Mutex<Option<Box<dyn Source>>>,
     /// Tape of what the tap sees, so that its testimony can be laid against the losses again.
     pub tap_tape: Option<PathBuf>,
+    /// Time between two looks at the run as a whole, for who has to tell what of it counts; `None` for none.
+    pub looks_every: Option<Duration>,
     /// Somebody who looks at the run from outside, such as a web page. Taken by the run.
     pub glances: Mutex<Option<Glances>>,
 }
@@ -84,6 +86,8 @@ pub enum Event<'a> {
     Listening(&'a SourceInfo),
     /// Where the run stands: time gone by, counts, the observer's own state.
     Progress(Duration, &'a Progress, &'a Vitals),
+    /// A look at the run as a whole.
+    Looked(&'a Look),
     /// A finding.
     Found(&'a Told),
     /// A download ended.
@@ -193,7 +197,9 @@ pub fn conduct(
     let (ask, asked) = bounded(1);
     let (answered, answers) = bounded(1);
     let (tell, told) = bounded(TOLD);
-    let glances = run.glances.lock().ok().and_then(|mut glances| glances.take());
+    let (own, watcher) = run.looks_every.map(|_| pair()).unzip();
+    let others = run.glances.lock().ok().and_then(|mut glances| glances.take());
+    let glances = own.into_iter().chain(others).collect();
     let links =
         Links { stop: Arc::clone(&stop), host, asked, answered, told: tell, record: feed, tape, glances };
     let began = Instant::now();
@@ -203,7 +209,7 @@ pub fn conduct(
     let tapping = second_look(run, &options, &stop)?;
     let receiving = start(sources, verifier, links, run.manner)?;
     infos.iter().for_each(|info| watch(Event::Listening(info)));
-    let channels = Channels { ask, answers, told, spans };
+    let mut channels = Channels { ask, answers, told, spans, watcher };
     let (finished, drains) = channels.attend(run, began, &stop, &receiving, watch);
     stop.store(true, Ordering::Relaxed);
     let drain_totals = drainer.map(|d| d.stop(PATIENCE));
@@ -286,7 +292,7 @@ fn second_look(
     let ((answered, _), (told, _)) = (bounded(1), bounded(1));
     let (taping, tape) = start_tape(run.tap_tape.as_deref(), false)?;
     let stop = Arc::clone(stop);
-    let links = Links { stop, host, asked, answered, told, record: None, tape, glances: None };
+    let links = Links { stop, host, asked, answered, told, record: None, tape, glances: Vec::new() };
     let verifier = Verifier::new(Options { rig: None, ..options.clone() });
     let body = move || {
         let received = receive(vec![tap], verifier, links, Manner::default());
@@ -359,12 +365,13 @@ struct Channels {
     answers: Receiver<(Box<Progress>, Vitals)>,
     told: Receiver<Told>,
     spans: Receiver<DrainSpan>,
+    watcher: Option<Watcher>,
 }
 
 impl Channels {
     /// Waits for the end: `true` when the run had its time, and the downloads that ended so far.
     fn attend(
-        &self,
+        &mut self,
         run: &Run,
         began: Instant,
         stop: &AtomicBool,
@@ -373,6 +380,7 @@ impl Channels {
     ) -> (bool, Vec<DrainSpan>) {
         let mut drains = Vec::new();
         let mut next = run.progress_every.map(|every| began + every);
+        let mut look = began;
         let mut spare = Some(Box::new(Progress::with_room(STREAMS_SHOWN)));
         loop {
             let left = run.duration.map(|d| (began + d).saturating_duration_since(Instant::now()));
@@ -386,6 +394,7 @@ impl Channels {
                 watch(Event::Drained(&span));
                 drains.push(span);
             }
+            self.look(run, &mut look, watch);
             if let Ok((progress, vitals)) = self.answers.try_recv() {
                 watch(Event::Progress(began.elapsed(), &progress, &vitals));
                 spare = Some(progress);
@@ -405,6 +414,17 @@ impl Channels {
             if ended || run.interrupted.load(Ordering::Relaxed) {
                 return (false, drains);
             }
+        }
+    }
+
+    /// Hands over a look that came, and asks for another once one is due at `next`.
+    fn look(&mut self, run: &Run, next: &mut Instant, watch: &mut dyn FnMut(Event<'_>)) {
+        let (Some(watcher), Some(every)) = (&mut self.watcher, run.looks_every) else { return };
+        watcher.take(|look| watch(Event::Looked(look)));
+        let now = Instant::now();
+        if now >= *next {
+            watcher.ask();
+            *next = now + every;
         }
     }
 

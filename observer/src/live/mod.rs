@@ -10,6 +10,7 @@ pub mod glances;
 mod handover;
 pub mod health;
 pub mod interfaces;
+pub mod lens;
 pub mod multicast;
 #[cfg(feature = "libpcap")]
 mod pcap_host;

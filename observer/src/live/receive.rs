@@ -41,6 +41,10 @@ pub struct Told {
     pub text: String,
     /// The stream concerned, as a filter sees it.
     pub subject: Option<Box<StreamSoFar>>,
+    /// The stream concerned, by its order of appearance.
+    pub place: Option<usize>,
+    /// The waiver that covers it, so that it does not count.
+    pub waived: Option<String>,
 }
 
 /// What the loop is connected to.
@@ -59,8 +63,8 @@ pub struct Links {
     pub record: Option<RecordFeed>,
     /// Where the tape goes, when there is one.
     pub tape: Option<TapeFeed>,
-    /// Who looks at the run from outside, when there is somebody.
-    pub glances: Option<Glances>,
+    /// Who looks at the run from outside.
+    pub glances: Vec<Glances>,
 }
 
 /// How the loop is run.
@@ -394,7 +398,7 @@ impl Loop {
             let vitals = self.vitals();
             let _ = self.links.answered.try_send((progress, vitals));
         }
-        if let Some(glances) = &self.links.glances {
+        for glances in &self.links.glances {
             let lost = self.lost.max(self.counted);
             glances.answer(&mut self.verifier, (lost, self.packets), &self.health, self.manner.clock);
         }
@@ -445,6 +449,8 @@ fn told(f: &Finding, verifier: &Verifier) -> Told {
         stream,
         text: f.text.clone(),
         subject,
+        place: f.stream,
+        waived: None,
     }
 }
 

@@ -6,10 +6,10 @@ use crate::live::source::SourceInfo;
 use hyper::body::Bytes;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
-use wireproof_protocols::verify::Account;
+use wireproof_protocols::verify::{Account, Glance};
 use wireproof_reports::metrics::{Exporter, Moment};
 use wireproof_reports::summary::{Finding, Output, Stream};
-use wireproof_reports::{Format, Mask, Observer, Source, Style, Summary, render};
+use wireproof_reports::{Format, Mask, Observer, Source, Standing, Style, Summary, Terms, render};
 
 /// Looks that a chart shows.
 pub(super) const HISTORY: usize = 240;
@@ -28,10 +28,11 @@ const OPEN: &str =
 pub(super) struct Board {
     source: Source,
     mask: Option<Mask>,
+    terms: Terms,
+    standing: Standing,
     exporter: Exporter,
     summary: Summary,
     moment: Moment<'static>,
-    lost: u64,
     began_ns: Option<i64>,
     looks: u64,
     tracks: Vec<Track>,
@@ -55,15 +56,16 @@ struct Track {
 }
 
 impl Board {
-    pub(super) fn new(sources: &[SourceInfo], anonymize: bool) -> Board {
+    pub(super) fn new(sources: &[SourceInfo], anonymize: bool, terms: Terms) -> Board {
         let source = source(sources, 0);
         Board {
             mask: anonymize.then(Mask::new),
+            terms,
+            standing: Standing::default(),
             exporter: Exporter::default(),
             summary: Summary::new(&Account::default(), source.clone(), Observer::default()),
             source,
             moment: Moment { version: env!("CARGO_PKG_VERSION"), ..Moment::default() },
-            lost: 0,
             began_ns: None,
             looks: 0,
             tracks: Vec::new(),
@@ -85,28 +87,40 @@ impl Board {
             account.observer.ring = account.observer.ring.saturating_add(more);
         }
         account.limits = vec![OPEN.to_owned()];
+        self.standing = self.terms.stand(&account);
+        self.follow(look.at.0, &account, &glance.longest_ns);
+        let settled = self.terms.settle_so_far(&mut account);
         let observer = Observer {
             loop_gap_max_ns: look.loop_gap_max_ns,
             queue_delay_ns: look.queue_delay,
             ..Observer::default()
         };
         let source = Source { packets: look.packets, ..self.source.clone() };
-        self.summary = Summary::new(&account, source, observer);
+        self.summary = Summary::settled(&account, source, observer, false, settled);
         if let Some(mask) = &mut self.mask {
             mask.apply(&mut self.summary);
         }
         let began = *self.began_ns.get_or_insert(look.at.0);
         self.moment.at_ns = look.at.0;
         self.moment.run_ns = u64::try_from(look.at.0.saturating_sub(began)).unwrap_or(0);
-        self.moment.streams_seen = glance.streams_seen;
-        self.moment.findings = glance.findings;
-        self.lost = glance.lost;
+        self.count(glance);
         self.looks += 1;
-        self.follow(&account, &glance.longest_ns);
         self.bodies = Bodies::default();
     }
 
-    fn follow(&mut self, account: &Account, longest_ns: &[i64]) {
+    /// What is counted beside the record. Without terms that is everything, also what a look has no room for.
+    fn count(&mut self, glance: &Glance) {
+        let (moment, standing) = (&mut self.moment, &self.standing);
+        moment.streams_seen = standing.streams(glance.streams_seen);
+        moment.not_looked_at = glance.streams_seen.saturating_sub(standing.wanted.len());
+        (moment.findings, moment.lost) = match self.terms.is_empty() {
+            true => (glance.findings, glance.lost),
+            false => (standing.findings, standing.lost),
+        };
+        moment.waived = standing.waived;
+    }
+
+    fn follow(&mut self, at_ns: i64, account: &Account, longest_ns: &[i64]) {
         self.tracks.resize_with(account.outputs.len(), Track::default);
         for ((track, output), longest) in self.tracks.iter_mut().zip(&account.outputs).zip(longest_ns) {
             let now = (output.frames.complete, output.frames.torn + output.frames.unterminated);
@@ -120,7 +134,7 @@ impl Board {
         if self.counts.len() > RATE_LOOKS {
             self.counts.pop_front();
         }
-        self.counts.push_back((self.moment.at_ns, account.streams.iter().map(|s| s.datagrams).collect()));
+        self.counts.push_back((at_ns, account.streams.iter().map(|s| s.datagrams).collect()));
     }
 
     /// The record of the moment.
@@ -173,14 +187,30 @@ impl Board {
             "datagrams": {
                 "lighting": s.datagrams.lighting, "other": s.datagrams.other, "malformed": s.datagrams.malformed,
             },
-            "lost": self.lost,
-            "findings": { "info": info, "warning": warning, "violation": violation },
+            "lost": moment.lost,
+            "findings": { "info": info, "warning": warning, "violation": violation, "waived": moment.waived },
+            "terms": self.terms_value(),
             "streams_seen": moment.streams_seen,
-            "streams": s.streams.iter().enumerate().map(|(i, s)| self.stream(i, s)).collect::<Vec<_>>(),
+            "streams": s.streams.iter().zip(self.shown_streams()).map(|(s, i)| self.stream(i, s)).collect::<Vec<_>>(),
             "outputs_seen": s.outputs.len(),
             "outputs": self.charts(),
             "events": events(s),
         })
+    }
+
+    /// What the figures leave out; the expression as the record says it, which may be masked.
+    fn terms_value(&self) -> Value {
+        json!({
+            "filter": self.summary.filter.as_ref().map(|f| &f.expression),
+            "streams_left_out": self.standing.left_out(),
+            "streams_not_looked_at": self.moment.not_looked_at,
+            "waivers": self.summary.waivers.len(),
+        })
+    }
+
+    /// The streams of the record, by their order of appearance.
+    fn shown_streams(&self) -> impl Iterator<Item = usize> {
+        kept(&self.standing.wanted)
     }
 
     fn stream(&self, index: usize, s: &Stream) -> Value {
@@ -208,14 +238,20 @@ impl Board {
     /// The outputs that need a look, in order of appearance.
     fn charts(&self) -> Vec<Value> {
         let outputs = &self.summary.outputs;
-        let mut worst: Vec<usize> = (0..outputs.len().min(self.tracks.len())).collect();
+        let tracks: Vec<&Track> = kept(&self.standing.outputs).filter_map(|i| self.tracks.get(i)).collect();
+        let mut worst: Vec<usize> = (0..outputs.len().min(tracks.len())).collect();
         let trouble = |o: &Output| (o.frames.torn + o.frames.unterminated, o.frame_interval_ns.max);
         worst.retain(|i| outputs[*i].frames.seen > 0);
         worst.sort_by_key(|i| std::cmp::Reverse(trouble(&outputs[*i])));
         worst.truncate(CHARTS);
         worst.sort_unstable();
-        worst.into_iter().map(|i| chart(&outputs[i], &self.tracks[i])).collect()
+        worst.into_iter().map(|i| chart(&outputs[i], tracks[i])).collect()
     }
+}
+
+/// The places that are kept.
+fn kept(list: &[bool]) -> impl Iterator<Item = usize> {
+    list.iter().enumerate().filter(|(_, kept)| **kept).map(|(at, _)| at)
 }
 
 fn chart(o: &Output, track: &Track) -> Value {
@@ -238,6 +274,7 @@ fn events(s: &Summary) -> Vec<Value> {
         let at = stream(f).map(|(protocol, id)| format!("{protocol} {id}"));
         json!({
             "code": f.code, "severity": f.severity, "at_ns": f.first_ns, "count": f.count, "text": f.text, "stream": at,
+            "waived": f.waiver.and_then(|at| s.waivers.get(at)).map(|w| &w.id),
         })
     };
     newest.into_iter().take(EVENTS).map(event).collect()
@@ -259,15 +296,16 @@ fn source(sources: &[SourceInfo], packets: u64) -> Source {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::live::lens::example;
     use wireproof_fixture::case;
     use wireproof_protocols::Timestamp;
-    use wireproof_protocols::verify::{Glance, Options, Verifier};
+    use wireproof_protocols::verify::{Options, Verifier};
 
     /// A planted case looked at so often on its way.
     fn looked_at(name: &str, looks: usize, anonymize: bool) -> (Board, Look, Account) {
         let planted = (case(name).unwrap().build)(1).unwrap();
         let mut verifier = Verifier::new(Options::default());
-        let mut board = Board::new(&[], anonymize);
+        let mut board = Board::new(&[], anonymize, Terms::default());
         let mut look = Look { glance: Glance::roomy(), ..Look::default() };
         let every = planted.arrivals.len() / looks;
         for (n, (arrival, d)) in planted.iter().enumerate() {
@@ -310,7 +348,8 @@ mod tests {
             let errors: Vec<String> = validator.iter_errors(&live).map(|e| e.to_string()).collect();
             assert!(errors.is_empty(), "{name}: {errors:?}");
         }
-        let empty: Value = serde_json::from_slice(&Board::new(&[], false).summary()).unwrap();
+        let empty: Value =
+            serde_json::from_slice(&Board::new(&[], false, Terms::default()).summary()).unwrap();
         assert!(validator.is_valid(&empty), "{empty}");
     }
 
@@ -329,6 +368,63 @@ mod tests {
         assert!(
             board.tracks.iter().all(|t| t.points.len() <= HISTORY) && board.counts.len() <= RATE_LOOKS + 1
         );
+    }
+
+    /// The case with its loss under terms: the board, and the record that the end would write.
+    fn under(filter: Option<&str>, max: Option<u64>) -> (Board, Summary) {
+        let terms = example::terms(filter, max);
+        let mut run = example::run();
+        let mut board = Board::new(&[], false, terms.clone());
+        board.take(&example::look(&mut run));
+        let mut account = run.verifier.finish();
+        let settled = terms.settle(&mut account);
+        let observer = Observer::default();
+        (board, Summary::settled(&account, Source::default(), observer, false, settled))
+    }
+
+    #[test]
+    fn page_and_metrics_leave_out_what_the_filter_leaves_out_and_count_waived_findings_apart() {
+        for (filter, max) in [(None, None), (None, Some(9)), (Some("protocol == ddp"), None)] {
+            let (mut board, end) = under(filter, max);
+            let live: Value = serde_json::from_slice(&board.live()).unwrap();
+            let (found, ended) = (&live["findings"], end.totals.findings);
+            let torn = end.findings.iter().filter(|f| f.code.starts_with("FRAME-")).count() as u64;
+            assert_eq!(found["violation"].as_u64().unwrap() + torn, ended.violation, "{live}");
+            assert_eq!(
+                (found["waived"].as_u64(), live["lost"].as_u64()),
+                (Some(ended.waived), Some(end.totals.lost))
+            );
+            assert_eq!(live["streams"].as_array().unwrap().len(), end.streams.len());
+            let metrics = board.metrics();
+            assert!(
+                metrics.contains(&format!("\nwireproof_findings_waived {}\n", ended.waived)),
+                "{metrics}"
+            );
+            assert!(metrics.contains(&format!("\nwireproof_streams {}\n", end.streams.len())), "{metrics}");
+            let record: Value = serde_json::from_slice(&board.summary()).unwrap();
+            assert_eq!(record["filter"]["expression"].as_str(), filter);
+            assert_eq!(live["terms"]["filter"].as_str(), filter);
+        }
+        let (board, _) = under(None, Some(9));
+        let waived: Vec<Value> = events(&board.summary).into_iter().filter(|e| e["waived"] == "w1").collect();
+        assert_eq!((waived.len(), waived[0]["code"].as_str()), (1, Some("SEQ-LOST")));
+        let (board, _) = under(Some("protocol == ddp"), None);
+        assert_eq!((board.charts().len(), events(&board.summary).len()), (0, 0));
+    }
+
+    #[test]
+    fn an_output_keeps_its_chart_when_others_are_left_out() {
+        let planted = (case("mixed-clean").unwrap().build)(1).unwrap();
+        let mut verifier = Verifier::new(Options::default());
+        let mut board = Board::new(&[], false, example::terms(Some("protocol == ddp"), None));
+        planted.iter().for_each(|(arrival, d)| verifier.on_datagram(arrival, &d));
+        let mut look = Look { glance: Glance::roomy(), ..Look::default() };
+        verifier.glance(look.at, &mut look.glance);
+        board.take(&look);
+        let live: Value = serde_json::from_slice(&board.live()).unwrap();
+        let outputs = live["outputs"].as_array().unwrap();
+        assert!(!outputs.is_empty() && outputs.iter().all(|o| o["protocol"] == "ddp"), "{live}");
+        assert!(outputs.iter().all(|o| o["steps"]["complete"][0] == o["complete"]), "{live}");
     }
 
     #[test]
@@ -355,7 +451,7 @@ mod tests {
 
     #[test]
     fn a_drop_that_only_a_counter_shows_makes_the_record_invalid_at_once() {
-        let mut board = Board::new(&[], false);
+        let mut board = Board::new(&[], false, Terms::default());
         board.take(&Look { lost: 3, ..Look::default() });
         assert_eq!((board.summary.verdict.name(), board.summary.observer.lost), ("invalid", 3));
         assert!(board.metrics().contains("wireproof_observer_lost_datagrams_total 3\n"));

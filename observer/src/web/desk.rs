@@ -11,6 +11,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 use tokio::runtime::Runtime;
 use tokio::time::timeout;
+use wireproof_reports::Terms;
 
 /// Octets on their way between both sides.
 const WAY: usize = 64 * 1024;
@@ -32,7 +33,11 @@ impl Desk {
     /// There is nothing to wait for octets with.
     pub fn new(token: Option<&[u8]>) -> io::Result<Desk> {
         let limits = Limits { token_delay: Duration::ZERO, ..Limits::default() };
-        let site = Site { board: Mutex::new(Board::new(&[], false)), token: token.map(Token::of), limits };
+        let site = Site {
+            board: Mutex::new(Board::new(&[], false, Terms::default())),
+            token: token.map(Token::of),
+            limits,
+        };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
         Ok(Desk { site: Arc::new(site), door: Door::new(limits.connections), runtime })
     }

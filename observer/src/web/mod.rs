@@ -28,6 +28,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::interval;
+use wireproof_reports::Terms;
 
 /// Time between two looks at the run.
 pub const LOOK_EVERY: Duration = Duration::from_millis(500);
@@ -49,6 +50,8 @@ pub struct Options {
     pub token: Option<Token>,
     /// Addresses and names are masked.
     pub anonymize: bool,
+    /// What is left out and waived.
+    pub terms: Terms,
     /// What clients may take.
     pub limits: Limits,
 }
@@ -122,7 +125,7 @@ impl Listening {
     /// [`WebError`]; nothing is listened on any more then.
     pub fn serve(self, watcher: Watcher, sources: &[SourceInfo]) -> Result<Web, WebError> {
         let Listening { options, web, prom } = self;
-        let mut board = Board::new(sources, options.anonymize);
+        let mut board = Board::new(sources, options.anonymize, options.terms);
         let file = options.textfile;
         if let Some(path) = &file {
             write(path, &board.metrics())?;

@@ -78,6 +78,7 @@ function verdict(live) {
   tile("missing datagrams", count(live.lost), live.lost > 0 ? "bad" : "good");
   tile("violations", count(live.findings.violation), live.findings.violation > 0 ? "bad" : "good");
   tile("warnings", count(live.findings.warning), live.findings.warning > 0 ? "open" : "");
+  if (live.terms.waivers > 0) tile("waived findings", count(live.findings.waived), "");
   tile("streams", count(live.streams_seen), "");
   tile("malformed datagrams", count(live.datagrams.malformed), live.datagrams.malformed > 0 ? "open" : "");
   const news = `${live.verdict}: ${missing}` + (live.observer.lost > 0 ? ", the observer loses datagrams" : "");
@@ -182,21 +183,27 @@ function streams(live) {
       if (hot) cell.classList.toggle("hot", hot(s));
     });
   });
-  const more = live.streams_seen - live.streams.length;
-  put($("left-out"), more > 0 ? `${count(more)} more streams are not listed here` : "");
+  for (const row of rows.splice(live.streams.length)) row.remove();
+  const { filter, streams_left_out: out, streams_not_looked_at: beyond } = live.terms;
+  const more = live.streams_seen - live.streams.length, said = [];
+  const several = (n, noun) => `${count(n)} ${noun}${n === 1 ? "" : "s"}`;
+  if (more > 0) said.push(`${several(more, "more stream")} not listed here`);
+  if (filter) said.push(`${several(out, "stream")} left out: where ${filter}`);
+  if (filter && beyond > 0) said.push(`${several(beyond, "more stream")} the filter was not asked about`);
+  put($("left-out"), said.join("; "));
 }
 
 const SEVERITIES = { violation: "bad", warning: "open" };
 let listed = "";
 function events(live) {
   const key = JSON.stringify(live.events);
-  if (key === listed || live.events.length === 0) return;
+  if (key === listed || (live.events.length === 0 && listed === "")) return;
   listed = key;
   $("events").replaceChildren(...live.events.map((e) => {
     const item = make("li"), time = make("time", "", clock(e.at_ns));
     time.dateTime = new Date(e.at_ns / 1e6).toISOString();
     const where = (e.stream ? `${e.stream}: ` : "") + e.text + (e.count > 1 ? ` (${count(e.count)} times)` : "");
-    item.append(time, make("b", SEVERITIES[e.severity] || "", `${e.severity} ${e.code}`), where, make("code", "", `wireproof explain ${e.code}`));
+    item.append(time, make("b", e.waived ? "" : SEVERITIES[e.severity] || "", e.waived ? `waived by ${e.waived} ${e.code}` : `${e.severity} ${e.code}`), where, make("code", "", `wireproof explain ${e.code}`));
     return item;
   }));
 }

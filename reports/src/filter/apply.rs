@@ -24,11 +24,7 @@ pub struct Filtered {
 /// Takes out of the account what does not fit; `declared` are the outputs of the rig that it was verified against.
 /// Findings keep their ids, so that a finding is called the same with and without a filter.
 pub fn filter(account: &mut Account, filter: &Filter, declared: &[RigOutput]) -> Filtered {
-    let fits: Vec<bool> = account
-        .streams
-        .iter()
-        .map(|stream| filter.fits(&Seen { stream, outputs: &account.outputs }) == Some(true))
-        .collect();
+    let fits = fitting(account, filter);
     let place = places(&fits);
     let findings = account.findings.len();
     account.findings.retain_mut(|f| keep(f, &place, filter, declared));
@@ -44,6 +40,12 @@ pub fn filter(account: &mut Account, filter: &Filter, declared: &[RigOutput]) ->
         streams_left_out: (fits.len() - account.streams.len()) as u64,
         findings_left_out: (findings - account.findings.len()) as u64,
     }
+}
+
+/// For each stream of the account whether it fits.
+pub(crate) fn fitting(account: &Account, filter: &Filter) -> Vec<bool> {
+    let fits = |stream| filter.fits(&Seen { stream, outputs: &account.outputs }) == Some(true);
+    account.streams.iter().map(fits).collect()
 }
 
 /// Where each one goes that stays.

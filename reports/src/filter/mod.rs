@@ -10,6 +10,7 @@ pub(crate) mod subject;
 mod tests;
 mod token;
 
+pub(crate) use apply::fitting;
 pub use apply::{Filtered, filter};
 pub use fields::{FIELDS, Field, Known};
 pub use subject::{DeclaredStream, StreamSoFar, Subject};

@@ -81,6 +81,26 @@ pub fn waive(
     declared: &[RigOutput],
     options: &Options,
 ) -> Vec<Waived> {
+    let told = mark(account, waivers, declared);
+    told.iter().for_each(|w| notice(w, account, options));
+    told
+}
+
+/// The same for a run that goes on: that nothing matched a waiver so far says nothing.
+pub(crate) fn waive_so_far(
+    account: &mut Account,
+    waivers: &[Waiver],
+    declared: &[RigOutput],
+    options: &Options,
+) -> Vec<Waived> {
+    let told = mark(account, waivers, declared);
+    let matched = told.iter().filter(|w| w.used > 0);
+    matched.for_each(|w| notice(w, account, options));
+    told
+}
+
+/// Marks the findings that are waived.
+pub(crate) fn mark(account: &mut Account, waivers: &[Waiver], declared: &[RigOutput]) -> Vec<Waived> {
     let is_over = |w: &Waiver| account.last_ns.is_some_and(|ns| Day::of(ns) > w.expires);
     let over: Vec<bool> = waivers.iter().map(is_over).collect();
     let mut matched: Vec<Vec<usize>> = vec![Vec::new(); waivers.len()];
@@ -99,7 +119,6 @@ pub fn waive(
     for (at, waiver) in waivers.iter().enumerate() {
         told.push(settle(at, waiver, &matched[at], (over[at], span_ns), account));
     }
-    told.iter().for_each(|w| notice(w, account, options));
     told
 }
 

@@ -8,7 +8,7 @@ mod scope;
 mod tests;
 
 pub use apply::{Waived, WaiverState, reported, waive};
-pub(crate) use apply::{counting, open, waived};
+pub(crate) use apply::{counting, mark, open, waive_so_far, waived};
 pub use day::Day;
 pub use scope::{Scope, ScopeKeys};
 

@@ -89,16 +89,20 @@ impl Paper<'_> {
 
     fn header(&mut self) {
         let (shot, p) = (&self.model.shot, &self.model.shot.progress);
-        let [infos, warnings, violations] = p.findings;
+        let standing = self.model.standing.as_ref();
+        let ([infos, warnings, violations], lost) =
+            standing.map_or((p.findings, p.lost), |s| (s.findings, s.lost));
+        let waived =
+            standing.filter(|s| s.has_waivers).map_or(String::new(), |s| format!("  waived {}", s.waived));
         let begin = format!("{}  ", clock(shot.gone.as_secs()));
         let found = if violations > 0 {
-            format!("VIOLATIONS {violations}  warnings {warnings}")
+            format!("VIOLATIONS {violations}  warnings {warnings}{waived}")
         } else {
-            format!("no violation  warnings {warnings}")
+            format!("no violation  warnings {warnings}{waived}")
         };
         let parts = [
-            format!("missing {}", p.lost),
-            format!("streams {}", p.streams_seen),
+            format!("missing {lost}"),
+            format!("streams {}", self.model.streams_seen()),
             format!("datagrams {}", count(p.lighting, 9)),
             format!("{:.0}/s", self.model.rate),
             format!("info {infos}"),
@@ -169,7 +173,11 @@ impl Paper<'_> {
         let m = self.model;
         let following = if m.chosen.is_none() { "in order of report" } else { "End follows the newest" };
         let marked = if m.marks.is_empty() { String::new() } else { format!("  {} marked *", m.marks.len()) };
-        self.title(&format!("events {}  {following}{marked}", m.events_seen), m.pane == Pane::Events);
+        let terms = match m.terms() {
+            words if words.is_empty() => words,
+            words => format!("  {words}"),
+        };
+        self.title(&format!("events {}  {following}{marked}{terms}", m.events_seen), m.pane == Pane::Events);
         let end = self.y + u16::try_from(m.layout().event_rows).unwrap_or(0);
         let chosen = m.event_row();
         for row in m.event_rows() {
@@ -187,14 +195,16 @@ impl Paper<'_> {
         let pointer = if is_chosen && has_keys { '>' } else { ' ' };
         let mark = if self.model.is_marked(event) { '*' } else { ' ' };
         let about = if event.stream.is_empty() { String::new() } else { format!("{}: ", event.stream) };
+        let waived = self.model.waived(event);
         let text = format!(
             "{pointer}{mark}{} {:<9} {} {about}{}",
             time_of_day(event.at_ns),
-            event.severity.name(),
+            if waived.is_some() { "waived" } else { event.severity.name() },
             event.code,
             event.text
         );
         let style = match event.severity {
+            _ if waived.is_some() => Style::new(),
             Severity::Violation => self.loud(Color::Red),
             Severity::Warning => self.loud(Color::Yellow).remove_modifier(Modifier::BOLD),
             Severity::Info => Style::new(),

@@ -39,6 +39,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use wireproof_protocols::Severity;
+use wireproof_reports::Standing;
 
 /// Longest wait for a key between two looks at the news.
 const LOOK: Duration = Duration::from_millis(50);
@@ -50,6 +51,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 enum News {
     Shot(Box<Snapshot>),
     Found(Told),
+    Standing(Box<Standing>),
     Listening(SourceInfo),
     Remark(&'static str, Severity, String),
 }
@@ -128,6 +130,7 @@ impl Tui {
         let news = match event {
             Event::Listening(info) => News::Listening((*info).clone()),
             Event::Found(told) => News::Found((*told).clone()),
+            Event::Looked(_) => return,
             Event::Progress(gone, progress, vitals) => News::Shot(Box::new(Snapshot {
                 gone: *gone,
                 now_ns: now().0,
@@ -140,6 +143,15 @@ impl Tui {
                 News::Remark("download", severity, live_view::download(span))
             }
         };
+        self.tell(news);
+    }
+
+    /// What is shown from here on counts so.
+    pub(super) fn stand(&mut self, standing: &Standing) {
+        self.tell(News::Standing(Box::new(standing.clone())));
+    }
+
+    fn tell(&self, news: News) {
         if let Some(queue) = &self.news {
             let _ = queue.try_send(news);
         }
@@ -210,6 +222,7 @@ fn take(news: News, model: &mut Model) {
     match news {
         News::Shot(shot) => model.update(*shot),
         News::Found(told) => model.found(&told),
+        News::Standing(standing) => model.stand(*standing),
         News::Remark(what, severity, text) => model.remark(what, severity, &text),
         News::Listening(info) => {
             model.listening(&info);

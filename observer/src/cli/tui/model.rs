@@ -11,6 +11,7 @@ use std::time::Duration;
 use wireproof_protocols::Severity;
 use wireproof_protocols::verify::{Progress, StreamProgress};
 use wireproof_reports::text::clean;
+use wireproof_reports::{Standing, Weight};
 
 /// Events kept; older ones are in the summary at the end.
 pub(super) const EVENTS: usize = 1_000;
@@ -47,6 +48,10 @@ pub(super) struct Noted {
     /// The stream in words; may be empty.
     pub(super) stream: String,
     pub(super) text: String,
+    /// The stream concerned, by its order of appearance.
+    pub(super) place: Option<usize>,
+    /// The waiver that covered it when it came.
+    pub(super) waived: Option<String>,
 }
 
 /// A finding whose evidence is to be cut out when the capture is whole.
@@ -82,6 +87,8 @@ pub(super) struct Model {
     pub(super) look: Look,
     pub(super) size: Size,
     pub(super) shot: Snapshot,
+    /// What of the figures counts; none while everything does.
+    pub(super) standing: Option<Standing>,
     /// Datagrams a second between the last two pictures.
     pub(super) rate: f64,
     pub(super) sources: Vec<String>,
@@ -111,6 +118,7 @@ impl Model {
             look,
             size,
             shot: Snapshot::default(),
+            standing: None,
             rate: 0.0,
             sources: Vec::new(),
             granted: None,
@@ -137,36 +145,77 @@ impl Model {
 
     /// A newer picture. The first one selects the stream with the most trouble; later ones leave the selection.
     pub(super) fn update(&mut self, shot: Snapshot) {
-        let first = self.shot.progress.streams.is_empty();
+        let first = self.order.is_empty();
         let seconds = shot.gone.saturating_sub(self.shot.gone).as_secs_f64();
         if seconds > 0.0 {
             let came = shot.vitals.received.saturating_sub(self.shot.vitals.received);
             self.rate = came as f64 / seconds;
         }
         self.shot = shot;
-        self.order = order(&self.shot);
-        if first {
+        self.order = order(&self.shot, self.standing.as_ref());
+        if first || !self.order.contains(&self.selected) {
             self.selected = self.order.first().copied().unwrap_or(0);
         }
     }
 
+    /// What is shown from here on counts so.
+    pub(super) fn stand(&mut self, standing: Standing) {
+        self.standing = Some(standing);
+    }
+
     /// A finding.
     pub(super) fn found(&mut self, told: &Told) {
-        let (stream, text) = (clean(&told.stream).into_owned(), clean(&told.text).into_owned());
-        self.push(told.at.0, told.severity, told.code, stream, text);
+        self.push(Noted {
+            serial: self.events_seen,
+            at_ns: told.at.0,
+            severity: told.severity,
+            code: told.code,
+            stream: clean(&told.stream).into_owned(),
+            text: clean(&told.text).into_owned(),
+            place: told.place,
+            waived: told.waived.clone(),
+        });
     }
 
     /// Something else that happened, such as a download.
     pub(super) fn remark(&mut self, what: &'static str, severity: Severity, text: &str) {
-        self.push(0, severity, what, String::new(), clean(text).into_owned());
+        let (serial, stream, text) = (self.events_seen, String::new(), clean(text).into_owned());
+        self.push(Noted { serial, at_ns: 0, severity, code: what, stream, text, place: None, waived: None });
     }
 
-    fn push(&mut self, at_ns: i64, severity: Severity, code: &'static str, stream: String, text: String) {
+    fn push(&mut self, event: Noted) {
         if self.events.len() == EVENTS {
             self.events.pop_front();
         }
-        self.events.push_back(Noted { serial: self.events_seen, at_ns, severity, code, stream, text });
+        self.events.push_back(event);
         self.events_seen += 1;
+    }
+
+    /// The waiver that covers the event at this moment: a limit that is exceeded later covers nothing any more.
+    pub(super) fn waived<'a>(&'a self, event: &'a Noted) -> Option<&'a str> {
+        let standing = self.standing.as_ref();
+        match standing.and_then(|s| s.weight(event.place, event.code, event.at_ns)) {
+            Some(Weight::Waived(id)) => Some(id),
+            Some(_) => None,
+            None => event.waived.as_deref(),
+        }
+    }
+
+    /// Whether all that is wrong with a stream is waived.
+    pub(super) fn excused(&self, stream: usize) -> bool {
+        self.standing.as_ref().is_some_and(|s| is_excused(s, stream))
+    }
+
+    /// Streams that are wanted, those that the list has no room for included.
+    pub(super) fn streams_seen(&self) -> usize {
+        let seen = self.shot.progress.streams_seen;
+        self.standing.as_ref().map_or(seen, |s| s.streams(seen))
+    }
+
+    /// What the figures leave out, in words; empty when nothing.
+    pub(super) fn terms(&self) -> String {
+        let words = self.standing.as_ref().map(|s| s.words(self.shot.progress.streams_seen));
+        clean(&words.unwrap_or_default()).into_owned()
     }
 
     pub(super) fn layout(&self) -> Layout {
@@ -247,12 +296,20 @@ fn window(row: usize, room: usize, len: usize) -> (usize, usize) {
     (from, len.min(from + room))
 }
 
-/// Streams with the most trouble first, then as they appeared.
-fn order(shot: &Snapshot) -> Vec<usize> {
+fn is_excused(standing: &Standing, stream: usize) -> bool {
+    standing.excused.get(stream).copied().unwrap_or(false)
+}
+
+/// Streams with the most trouble first, then as they appeared; those that are left out are not among them.
+fn order(shot: &Snapshot, standing: Option<&Standing>) -> Vec<usize> {
     let streams = &shot.progress.streams;
-    let mut order: Vec<usize> = (0..streams.len()).collect();
+    let shows = |index: &usize| standing.is_none_or(|s| s.shows(*index));
+    let mut order: Vec<usize> = (0..streams.len()).filter(shows).collect();
     order.sort_by_key(|index| {
         let s = &streams[*index];
+        if standing.is_some_and(|standing| is_excused(standing, *index)) {
+            return std::cmp::Reverse((0, 0, 0, is_silent(s, shot.now_ns), 0));
+        }
         std::cmp::Reverse((s.lost, s.torn, s.late + s.duplicates, is_silent(s, shot.now_ns), s.restarts))
     });
     order
@@ -263,9 +320,10 @@ pub(super) fn is_silent(s: &StreamProgress, now_ns: i64) -> bool {
     !s.ended && now_ns.saturating_sub(s.last_ns) > SILENT.max(s.period_ns.saturating_mul(3))
 }
 
-/// The state of a stream in a word.
-pub(super) fn state(s: &StreamProgress, now_ns: i64) -> &'static str {
+/// The state of a stream in a word; what is waived is told apart from what counts.
+pub(super) fn state(s: &StreamProgress, excused: bool, now_ns: i64) -> &'static str {
     match s {
+        s if excused && s.lost + s.torn + s.late + s.duplicates > 0 => "WAIVED",
         s if s.lost > 0 => "LOST",
         s if s.torn > 0 => "TORN",
         s if is_silent(s, now_ns) => "SILENT",

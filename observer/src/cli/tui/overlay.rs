@@ -31,6 +31,9 @@ pub(super) fn event(paper: &mut Paper<'_>) {
         lines.push(event.stream.clone());
     }
     lines.extend(wrapped(&event.text, columns));
+    if let Some(waiver) = paper.model.waived(event) {
+        lines.push(format!("waived by {waiver} of the rig: it does not count to the verdict"));
+    }
     if event.at_ns != 0 {
         lines.push(format!("what it means: wireproof explain {}", event.code));
     }

@@ -17,8 +17,9 @@ pub(super) fn draw(paper: &mut Paper<'_>, layout: Layout) {
     for index in m.rows() {
         let Some(s) = m.stream(*index) else { continue };
         let is_selected = *index == m.selected;
-        let style = style_of(paper, s, is_selected && m.pane == Pane::Streams);
-        paper.line(&row(s, m.shot.now_ns, is_selected, layout.wide), style);
+        let state = state(s, m.excused(*index), m.shot.now_ns);
+        let style = style_of(paper, state, is_selected && m.pane == Pane::Streams);
+        paper.line(&row(s, state, is_selected, layout.wide), style);
     }
     if m.order.is_empty() {
         paper.line("  nothing has arrived so far", Style::new());
@@ -35,22 +36,22 @@ pub(super) fn draw(paper: &mut Paper<'_>, layout: Layout) {
 fn more(paper: &mut Paper<'_>, end: u16) {
     let m = paper.model;
     let rows = m.rows().len();
-    if rows == m.order.len() && m.order.len() == m.shot.progress.streams_seen {
+    if rows == m.order.len() && m.order.len() == m.streams_seen() {
         return;
     }
     let first = m.rows().first().and_then(|first| m.order.iter().position(|index| index == first));
     let from = first.unwrap_or(0) + 1;
-    let text = format!(" {from}-{} of {}", from + rows.saturating_sub(1), m.shot.progress.streams_seen);
+    let text = format!(" {from}-{} of {}", from + rows.saturating_sub(1), m.streams_seen());
     let x = paper.columns.saturating_sub(text.len());
     // On the rule below the table, where there is one; else over the end of the last row.
     let y = if m.layout().detail > 0 { end } else { end.saturating_sub(1) };
     paper.at(u16::try_from(x).unwrap_or(0), y, &text, Style::new().add_modifier(Modifier::BOLD));
 }
 
-fn style_of(paper: &Paper<'_>, s: &StreamProgress, is_chosen: bool) -> Style {
-    let style = match state(s, paper.model.shot.now_ns) {
+fn style_of(paper: &Paper<'_>, state: &str, is_chosen: bool) -> Style {
+    let style = match state {
         "LOST" | "TORN" => paper.loud(Color::Red),
-        "ok" | "ENDED" => Style::new(),
+        "ok" | "ENDED" | "WAIVED" => Style::new(),
         _ => paper.loud(Color::Yellow),
     };
     if is_chosen { style.add_modifier(Modifier::REVERSED) } else { style }
@@ -74,14 +75,14 @@ fn head(wide: bool) -> String {
 /// Columns of an address.
 const ADDRESS: usize = 15;
 
-fn row(s: &StreamProgress, now_ns: i64, is_selected: bool, wide: bool) -> String {
+fn row(s: &StreamProgress, state: &str, is_selected: bool, wide: bool) -> String {
     let i = s.intervals;
     let per_second = if i.p50 > 0 { 1e9 / i.p50 as f64 } else { 0.0 };
     let [p50, p95, p99] = [i.p50, i.p95, i.p99].map(ms);
     let pointer = if is_selected { '>' } else { ' ' };
     let text = format!(
         "{pointer}{:<6} {:<9} {:>6} {:<ADDRESS$} {:>5} {p50:>5} {p95:>5} {p99:>5} {:>5} {:>5}",
-        state(s, now_ns),
+        state,
         fit(&protocol(s), 9),
         fit(&s.stream_id.to_string(), 6),
         fit(&s.source.ip().to_string(), ADDRESS),
@@ -108,7 +109,7 @@ fn protocol(s: &StreamProgress) -> String {
 /// The selected stream: who sends it where, and all its counters.
 fn detail(paper: &mut Paper<'_>) {
     let m = paper.model;
-    let Some(s) = m.stream(m.selected) else { return };
+    let Some(s) = m.stream(m.selected).filter(|_| m.order.contains(&m.selected)) else { return };
     let rule = if m.look.ascii { "--" } else { "──" };
     let text = format!(
         "{rule} {} {} {} from {} to {}, {} {}",

@@ -8,6 +8,7 @@ use super::layout::Size;
 use super::model::{EVENTS, Look, MARKS, Model, Overlay, Pane, Snapshot};
 use super::screen;
 use crate::live::health::Vitals;
+use crate::live::lens::example;
 use crate::live::receive::Told;
 use crate::live::source::SourceInfo;
 use ratatui::Terminal;
@@ -82,7 +83,7 @@ fn streams(n: u32) -> Vec<StreamProgress> {
 fn told(second: i64, severity: Severity, code: &'static str, text: &str) -> Told {
     let at = Timestamp(NOW + second * 1_000_000_000);
     let stream = "universe 4 of 10.0.0.1".to_owned();
-    Told { code, severity, at, stream, text: text.to_owned(), subject: None }
+    Told { code, severity, at, stream, text: text.to_owned(), subject: None, place: None, waived: None }
 }
 
 fn progress(n: u32) -> Progress {
@@ -192,6 +193,49 @@ fn the_help_and_an_event_in_full_leave_the_observers_health_uncovered() {
         press(&mut model, Key::Escape);
         assert_eq!(model.overlay, Overlay::Nothing);
     }
+}
+
+/// The picture of a run with a planted loss under its terms, and the model of it.
+fn under(filter: Option<&str>, max: Option<u64>) -> (String, Model) {
+    let mut run = example::run();
+    let (progress, look) = (example::progress(&mut run), example::look(&mut run));
+    let now_ns = progress.streams[0].last_ns;
+    let mut model = Model::new(LARGE, COLORED, None);
+    let terms = example::terms(filter, max);
+    if !terms.is_empty() {
+        model.stand(terms.stand(&look.glance.account));
+    }
+    model.update(Snapshot { gone: Duration::from_secs(6), now_ns, progress, vitals: vitals() });
+    run.told.iter().filter(|told| told.code == "SEQ-LOST").for_each(|told| model.found(told));
+    (text(&drawn(&model)), model)
+}
+
+#[test]
+fn a_waived_loss_is_shown_as_waived_and_a_stream_that_is_left_out_is_not_shown() {
+    let (plain, model) = under(None, None);
+    assert!(plain.contains("VIOLATIONS") && plain.contains(" violation SEQ-LOST"), "{plain}");
+    assert!(!plain.contains("waived") && model.terms().is_empty(), "{plain}");
+    let (waived, mut model) = under(None, Some(9));
+    assert!(waived.contains("waived 1 ") && waived.contains(" waived    SEQ-LOST"), "{waived}");
+    assert!(!waived.contains(" violation SEQ-LOST"), "{waived}");
+    press(&mut model, Key::Tab);
+    press(&mut model, Key::Enter);
+    assert!(text(&drawn(&model)).contains("waived by w1 of the rig"), "{}", text(&drawn(&model)));
+    let (filtered, model) = under(Some("protocol == ddp"), None);
+    assert!(filtered.contains("no violation  warnings 0  missing 0  streams 0"), "{filtered}");
+    assert!(filtered.contains("nothing has arrived") && model.rows().is_empty(), "{filtered}");
+    assert!(filtered.contains("left out: where protocol == ddp"), "{filtered}");
+}
+
+#[test]
+fn a_waiver_that_is_exceeded_shows_its_findings_as_they_are() {
+    let (_, mut model) = under(None, Some(9));
+    let mut run = example::run();
+    let mut account = example::look(&mut run).glance.account;
+    account.findings.iter_mut().for_each(|f| f.count += 9);
+    model.stand(example::terms(None, Some(9)).stand(&account));
+    let shown = text(&drawn(&model));
+    assert!(shown.contains(" violation SEQ-LOST") && shown.contains("waived 0"), "{shown}");
 }
 
 #[test]
