@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use wireproof_matrices::arm::{Arm, ArmState, Measured, Place};
 use wireproof_matrices::plan::check::{Checked, Severity, check};
 use wireproof_matrices::plan::profile::{Auth, BUILTIN, ClockMap, RingMap, given, unshown};
-use wireproof_matrices::plan::{Lock, Plan, Profile, Template};
+use wireproof_matrices::plan::{Beside, Lock, Plan, Profile, Template};
 use wireproof_matrices::runner::io::{Command, Outcome};
 use wireproof_matrices::validity::measured;
 
@@ -66,7 +66,7 @@ fn wled() -> String {
 
 fn of_own(text: &str, profile: &str) -> Plan {
     let text = text.replace("profile      = \"wled\"", "profile = \"booth.toml\"\nauth = \"env:KEY\"");
-    let give = |name: &str| match name {
+    let give = |_: Beside, name: &str| match name {
         "booth.toml" => Ok(profile.to_owned()),
         _ => Err(format!("{name} is not there")),
     };
@@ -157,7 +157,7 @@ fn what_cannot_be_meant_is_refused_with_line_table_and_key() {
     let text = wled().replace("\"wled\"       #", "\"other.toml\" #");
     let error = Plan::read(&text).expect_err("there are no files here").to_string();
     assert!(error.contains("[target] profile: is \"other.toml\", a file"), "{error}");
-    let spoilt = |_: &str| Ok(OWN.replace("schema = 1", "shema = 1"));
+    let spoilt = |_: Beside, _: &str| Ok(OWN.replace("schema = 1", "shema = 1"));
     let error = Plan::read_with(&text, &spoilt).expect_err("a misspelt key").to_string();
     assert!(error.contains("other.toml: line 2, [profile] shema: unknown key"), "{error}");
 }
@@ -261,7 +261,7 @@ fn a_ring_without_stamps_gives_frame_times_and_says_in_one_line_what_it_does_not
     let text = format!("{}\n{range}", Template::find("field").expect("it is there").text);
     let unnamed = checked(&Plan::read(&text).expect("it is a plan"));
     assert_eq!(said(&unnamed, Severity::Error), [("profile-lacks", "gate send")]);
-    let clockless = |_: &str| {
+    let clockless = |_: Beside, _: &str| {
         Ok(OWN.replace(
             "kind = \"headers\"\nreceived = \"X-In\"\nsent = \"X-Out\"\nunit = \"us\"",
             "kind = \"none\"",

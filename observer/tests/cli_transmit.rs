@@ -97,6 +97,133 @@ fn bad_input_is_one_line_with_field_value_and_limit_and_sends_nothing() {
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "nothing was written");
 }
 
+/// A layout without a port, whose fields leave little room.
+const NARROW: &str = r#"
+name = "narrow"
+header_len = 16
+payload_unit = 3
+[match]
+any_port = true
+[[field]]
+name = "magic"
+at = 0
+role = "magic"
+const_hex = "4e 41 52 4f"
+[[field]]
+name = "output"
+at = 4
+size = 1
+role = "stream_id"
+min = 5
+max = 9
+[[field]]
+name = "index"
+at = 5
+size = 1
+role = "packet_index"
+max = 3
+[[field]]
+name = "offset"
+at = 6
+size = 2
+role = "byte_offset"
+scale = 3
+[[field]]
+name = "name"
+at = 8
+size = 8
+role = "sender_name"
+"#;
+
+/// Options of `send --layout`, exit code, and what the line holds.
+const LAYOUT_ROWS: &[(&[&str], i32, &str)] = &[
+    (&["narrow.toml"], 2, "index 4 is not 0..3: nothing was sent"),
+    (&["narrow.toml", "--pixels", "20", "--id", "4"], 2, "output 4 is not 5..9"),
+    (
+        &["narrow.toml", "--pixels", "20", "--chunk", "20", "--id", "5"],
+        2,
+        "offset 20 is not a multiple of its scale",
+    ),
+    (
+        &["narrow.toml", "--pixels", "20", "--name", "too-long-a-name"],
+        2,
+        "source name octets 15 is not at most 8",
+    ),
+    (
+        &["narrow.toml", "--cid", "6b0aee41-0000-4000-8000-000000000001"],
+        2,
+        "--cid means nothing in layout:narrow",
+    ),
+    (&["narrow.toml", "--universes", "1-4"], 2, "--universes means nothing in layout:narrow"),
+    (&["tpm2net", "--id", "1"], 2, "--id means nothing in layout:tpm2net"),
+    (&["tpm2net", "--chunk", "1500"], 2, "is not at most 1500"),
+    (&["artdmx", "--universes", "32760-32768"], 2, "port_address 32768 is not 0..32767"),
+    (&["artdmx", "--chunk", "513"], 2, "chunk octets 513 is not 1..512"),
+    (&["artdmx", "--priority", "1"], 2, "--priority means nothing in layout:artdmx"),
+    (&["artdmx", "--protocol", "ddp"], 2, "cannot be used with"),
+    (&["absent.toml"], 6, "absent.toml cannot be read"),
+    (&["broken.toml"], 2, "broken.toml, line 1: layout, header_len: is 0"),
+];
+
+#[test]
+fn what_a_layout_has_no_room_for_is_one_line_and_sends_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("narrow.toml"), NARROW).unwrap();
+    let broken = "header_len = 0\nname = \"b\"\nmatch = { udp_dst = [1] }\n";
+    fs::write(dir.path().join("broken.toml"), broken).unwrap();
+    let (socket, address) = device();
+    for (arguments, expected, words) in LAYOUT_ROWS {
+        let mut command = wireproof(dir.path());
+        command.args(["send", "--to", &address, "--frames", "2", "--layout"]).args(*arguments);
+        let (code, out, err) = outcome(&mut command);
+        assert_eq!(code, *expected, "{arguments:?}: {err}");
+        assert_eq!((out.as_str(), err.lines().count()), ("", 1), "{arguments:?}: {err}");
+        assert!(err.starts_with("wireproof: ") && err.contains(words), "{arguments:?}: {err}");
+        assert!(is_silent(&socket), "{arguments:?} sent something");
+    }
+    let (code, _, err) =
+        outcome(wireproof(dir.path()).args(["send", "--layout", "narrow.toml", "--to", "127.0.0.1"]));
+    assert!(
+        code == 2 && err.contains("layout:narrow names no port to send to: give --to ADDR:PORT"),
+        "{err}"
+    );
+    let (code, _, err) = outcome(wireproof(dir.path()).args(["send", "--to", &address]));
+    assert!(code == 2 && err.contains("--protocol"), "{err}");
+}
+
+#[test]
+fn frames_of_a_file_leave_by_a_layout_as_it_declares() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("narrow.toml"), NARROW).unwrap();
+    fs::write(dir.path().join("frames.bin"), (0..30).collect::<Vec<u8>>()).unwrap();
+    let (socket, address) = device();
+    let mut command = wireproof(dir.path());
+    command.args([
+        "send",
+        "--layout",
+        "narrow.toml",
+        "--to",
+        &address,
+        "--file",
+        "frames.bin",
+        "--frame-bytes",
+        "15",
+    ]);
+    command.args([
+        "--chunk", "9", "--name", "abc", "--frames", "2", "--rate", "100", "--format", "json", "--quiet",
+    ]);
+    let (code, out, err) = outcome(&mut command);
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let header = |index: u8, offset: u8| [b"NARO\x05", &[index, 0, offset][..], b"abc\0\0\0\0\0"].concat();
+    let want: Vec<Vec<u8>> = [(0, 0, 0..9), (1, 3, 9..15), (0, 0, 15..24), (1, 3, 24..30)]
+        .into_iter()
+        .map(|(index, offset, data)| [header(index, offset), data.collect()].concat())
+        .collect();
+    assert_eq!(received(&socket, 4), want);
+    let account: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((&account["protocol"], &account["datagrams"]), (&"layout:narrow".into(), &4.into()), "{out}");
+}
+
 #[test]
 fn frames_of_a_file_are_sent_as_they_are() {
     let dir = tempfile::tempdir().unwrap();

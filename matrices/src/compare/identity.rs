@@ -2,6 +2,7 @@
 //!
 //! It refuses nothing: whoever compares decides what may differ.
 
+use crate::digest::Digest;
 use crate::metrics::DEFINITIONS;
 use crate::plan::{Plan, PlanStream, Word};
 use std::collections::BTreeMap;
@@ -38,7 +39,11 @@ impl Identity {
     pub fn of(plan: &Plan, gates_sha256: &str, device_build: &str) -> Self {
         let stream = |one: &PlanStream| {
             let (id, protocol, universes) = (&one.id, &one.protocol, &one.universes);
-            format!("{id} {protocol} [{universes}] {} a frame", one.datagrams_per_frame)
+            let declared = plan.layout.iter().find(|layout| layout.protocol() == *protocol);
+            let text =
+                declared.map(|layout| format!(", text {}", Digest::of(layout.text.as_bytes()).short()));
+            let text = text.unwrap_or_default();
+            format!("{id} {protocol} [{universes}] {} a frame{text}", one.datagrams_per_frame)
         };
         Identity {
             metrics: plan.gate.iter().map(|gate| (gate.metric.clone(), DEFINITIONS)).collect(),

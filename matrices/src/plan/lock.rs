@@ -1,7 +1,7 @@
 //! The frozen plan: its canonical form and three hashes, to be committed before the code under test exists.
 
 use super::canonical::{canonical, gates_sha256, plan_sha256};
-use super::{LockError, MOST_TEXT, Plan, Profiles, shape};
+use super::{Files, LockError, MOST_TEXT, Plan, shape};
 use crate::digest::Digest;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -36,7 +36,7 @@ struct Written<P> {
 }
 
 impl Lock {
-    /// Freezes the text of a plan whose profile, if it has one, comes with the program.
+    /// Freezes the text of a plan whose profile and layouts, if it has any, come with the program.
     ///
     /// # Errors
     /// The text is no plan.
@@ -44,12 +44,12 @@ impl Lock {
         Lock::of(text, Plan::read(text)?)
     }
 
-    /// Freezes the text of a plan; its profile may be a file.
+    /// Freezes the text of a plan; its profile and layouts may be files.
     ///
     /// # Errors
-    /// The text is no plan, or its profile none.
-    pub fn freeze_with(text: &str, profiles: Profiles<'_>) -> Result<Lock, LockError> {
-        Lock::of(text, Plan::read_with(text, profiles)?)
+    /// The text is no plan, its profile none, or a layout none.
+    pub fn freeze_with(text: &str, files: Files<'_>) -> Result<Lock, LockError> {
+        Lock::of(text, Plan::read_with(text, files)?)
     }
 
     fn of(text: &str, plan: Plan) -> Result<Lock, LockError> {

@@ -4,6 +4,7 @@
 pub mod canonical;
 pub mod check;
 mod error;
+mod layouts;
 mod lock;
 pub mod metric;
 mod model;
@@ -13,9 +14,10 @@ pub mod shape;
 mod template;
 
 pub use error::{LockError, PlanError};
+pub use layouts::{Declared, shipped_layout};
 pub use lock::{Lock, MOST_LOCK, SCHEMA as LOCK_SCHEMA};
 pub use model::*;
 pub use profile::Profile;
 pub use read::usual_validity;
-pub use read::{MOST_TEXT, Profiles};
+pub use read::{Beside, Files, MOST_TEXT};
 pub use template::{TEMPLATES, Template};

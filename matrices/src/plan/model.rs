@@ -20,6 +20,9 @@ pub struct Plan {
     pub purpose: String,
     /// The device under test.
     pub target: Target,
+    /// Layouts of the declared protocols of streams.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub layout: Vec<PlanLayout>,
     /// Streams it sends.
     pub stream: Vec<PlanStream>,
     /// What is varied, and what is held.
@@ -76,13 +79,23 @@ pub enum Word {
     Text(String),
 }
 
+/// A layout: the whole text, so that a bundle can be judged where the file is not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlanLayout {
+    /// Its name.
+    pub name: String,
+    /// The text of its file.
+    pub text: String,
+}
+
 /// A stream the device sends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlanStream {
     /// Name in the plan and the report.
     pub id: String,
-    /// `bigpacket`, `sacn`, `ddp` or `artnet`.
+    /// `bigpacket`, `sacn`, `ddp`, `artnet`, or `layout:NAME` of a layout of the plan.
     pub protocol: String,
     /// Address and port listened to.
     pub listen: String,

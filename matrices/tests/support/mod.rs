@@ -32,6 +32,7 @@ pub fn plan(blocks: u32) -> Plan {
             expected_fps: 60,
             require: BTreeMap::new(),
         },
+        layout: Vec::new(),
         stream: vec![stream("big", 6), stream("sacn", 12)],
         factor: vec![factor("drain", &["idle", "raw"], Role::Treatment)],
         design: Design {

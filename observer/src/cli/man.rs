@@ -59,7 +59,7 @@ const RELATED: &[(&str, &[&str])] = &[
     ("replay", &["send", "analyze"]),
     ("device", &["ring", "matrix", "demo"]),
     ("bench", &["send"]),
-    ("layouts", &["analyze", "observe", "bench"]),
+    ("layouts", &["analyze", "observe", "send"]),
     ("ring", &["observe", "analyze", "matrix"]),
     ("matrix", &["baseline", "compare", "device"]),
     ("baseline", &["compare", "matrix"]),

@@ -2,6 +2,7 @@
 
 mod args;
 mod choice;
+mod fitting;
 mod report;
 
 pub(super) use args::{SendArgs, rate};
@@ -11,7 +12,7 @@ use super::failure::{self, Failure};
 use super::{output, say, transmit};
 use crate::live::sys_thread;
 use crate::outfile;
-use crate::send::clock::Monotonic;
+use crate::send::clock::{Clock, Monotonic};
 use crate::send::faults::Faults;
 use crate::send::identity::Notation;
 use crate::send::show::{Length, ShowError, Shown, show};
@@ -22,7 +23,7 @@ use report::Account;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use wireproof_encoders::{Backend, EncodeError, Encoder, build};
-use wireproof_protocols::{Protocol, Value};
+use wireproof_protocols::{Timestamp, Value};
 
 /// Runs the verb.
 pub(super) fn run(args: &SendArgs) -> Result<u8, Failure> {
@@ -86,6 +87,7 @@ fn unwritten(path: &Path, failure: Failure) -> Failure {
 fn encoder(choice: &Choice) -> Result<(Box<dyn Encoder + Send>, usize), Failure> {
     let make = || build(choice.protocol, Backend::Contiguous, &choice.setup);
     let mut trial = make()?;
+    trial.set_time(Timestamp(Monotonic::for_this_thread().now_ns().try_into().unwrap_or(i64::MAX)));
     let frame = vec![0; choice.plan.frame_octets];
     let biggest = trial.encode(&frame)?.iter().map(|d| d.len()).max().unwrap_or(0);
     Ok((make()?, biggest))
@@ -125,9 +127,9 @@ fn check_route(outlet: &Outlet, biggest: usize, fragment: bool) -> Result<(), Fa
 /// What is about to be sent, and where to.
 fn introduce(choice: &Choice, outlet: &Outlet) {
     let to = choice.setup.destination.map_or("its multicast groups".to_owned(), |to| to.to_string());
-    let cid = match choice.protocol {
-        Protocol::Sacn => format!(", CID {}", Notation(choice.setup.cid)),
-        _ => String::new(),
+    let cid = match fitting::has_cid(choice.protocol) {
+        true => format!(", CID {}", Notation(choice.setup.cid)),
+        false => String::new(),
     };
     let octets = choice.plan.frame_octets;
     let hz = report::hertz(choice.plan.rate);
@@ -151,7 +153,11 @@ impl From<EncodeError> for Failure {
 impl From<ShowError> for Failure {
     fn from(error: ShowError) -> Self {
         match error {
-            ShowError::Encode(error) => error.into(),
+            // The first frame was laid out in trial: what is refused is the time of a later one.
+            ShowError::Encode(error) => Failure::usage(
+                &error.to_string(),
+                "the run ended before this frame; widen that limit of the layout",
+            ),
             ShowError::Frames(error) => Failure::io_line(&error),
         }
     }

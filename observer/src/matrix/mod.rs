@@ -10,6 +10,7 @@ pub mod clock;
 pub mod conductor;
 pub mod control;
 pub mod counting;
+mod declared;
 pub mod device;
 pub mod env;
 pub mod evidence;

@@ -9,9 +9,10 @@ use super::judging::{CLOSING, How, files, judge_opened};
 use super::measured::Worked;
 use super::schedule::order_json;
 use super::soaking::run_by;
+use std::cell::RefCell;
 use std::path::Path;
 use wireproof_matrices::arm::{Arm, Measured};
-use wireproof_matrices::plan::{Lock, Plan};
+use wireproof_matrices::plan::{Beside, Lock, Plan};
 
 /// What was checked, and what differs.
 #[derive(Debug, Default)]
@@ -67,11 +68,15 @@ impl Verified {
         let read = if Lock::meant(&text) {
             Lock::read(&text).map(|lock| lock.plan).map_err(|e| e.to_string())
         } else {
-            let profile = |_: &str| match bundle.files().contains_key(PROFILE) {
+            let layouts = RefCell::new(plan.layout.iter());
+            // The texts of the plan's layouts are in the plan of the hash, in their order.
+            let layout = || layouts.borrow_mut().next().map(|layout| layout.text.clone());
+            let files = |what: Beside, _: &str| match bundle.files().contains_key(PROFILE) {
+                _ if what == Beside::Layout => layout().ok_or("is none of the plan of the hash".to_owned()),
                 true => Ok(String::from_utf8_lossy(&bundle.read(PROFILE).unwrap_or_default()).into_owned()),
                 false => Err(format!("names a file, and {PROFILE} is not in the bundle")),
             };
-            Plan::read_with(&text, &profile).map_err(|e| e.to_string())
+            Plan::read_with(&text, &files).map_err(|e| e.to_string())
         };
         match read {
             Ok(given) if given == *plan => self.checked.push(format!("{PLAN}: is the plan of the hash")),

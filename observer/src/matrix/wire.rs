@@ -3,6 +3,7 @@
 //!
 //! It decides nothing. The receive loop shares with this module only what it shares with `observe`.
 
+use super::declared;
 use super::going::{TAP, TAPE};
 use crate::live::conduct::{Event, Observed, Run, RunError, conduct};
 use crate::live::interfaces::{self, Interface};
@@ -25,7 +26,7 @@ use wireproof_protocols::verify::{Options, Progress, StreamProgress};
 
 /// Name of the capture beside a tape, when the plan asks for one.
 pub const CAPTURE: &str = "capture.pcapng";
-/// Octets of each payload in a capture of headers: that of sACN with its start code, the longest, takes 126.
+/// Octets of each payload in a capture of headers: that of sACN with its start code takes 126; a layout's may be longer.
 const PAYLOAD_KEPT: u32 = 128;
 /// Time between two looks at the streams.
 const LOOK: Duration = Duration::from_millis(100);
@@ -125,7 +126,7 @@ pub fn open_tap(plan: &Plan, interface: &str) -> Result<Box<dyn Source>, NoWire>
 fn capture(plan: &Plan, folder: &Path) -> Option<RecordPlan> {
     let snap = match plan.evidence.pcap {
         Pcap::None => return None,
-        Pcap::Headers => HEADERS_MOST + PAYLOAD_KEPT,
+        Pcap::Headers => HEADERS_MOST + PAYLOAD_KEPT.max(declared::longest_header(plan)),
         Pcap::Full => 0,
     };
     let min_free = plan.evidence.min_free_bytes;
@@ -220,7 +221,8 @@ impl Wire {
             interface: interface(plan),
             ..Run::default()
         };
-        let options = Options { no_drop_counter: !source.counts_drops(), ..Options::default() };
+        let layouts = declared::layouts(plan);
+        let options = Options { no_drop_counter: !source.counts_drops(), layouts, ..Options::default() };
         let mut rates = Rates::new(Arc::clone(plan), levels.clone());
         let body = move || {
             let sources: Vec<Box<dyn Source>> = vec![Box::new(source)];
@@ -318,9 +320,9 @@ fn is_of(plan: &PlanStream, s: &StreamProgress) -> bool {
 
 /// Datagrams of a frame in this flow: one where each universe is a flow, all of them otherwise.
 fn own_share(plan: &PlanStream, s: &StreamProgress) -> u64 {
-    match s.protocol {
-        wireproof_protocols::Protocol::Sacn | wireproof_protocols::Protocol::ArtNet => 1,
-        _ => u64::from(plan.datagrams_per_frame.max(1)),
+    match declared::is_by_universe(s.protocol) {
+        true => 1,
+        false => u64::from(plan.datagrams_per_frame.max(1)),
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod attribution;
 mod endings;
+mod layouts;
 pub(crate) mod process;
 mod sending;
 mod silence;

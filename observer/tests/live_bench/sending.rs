@@ -8,23 +8,23 @@ use wireproof::capture::{Item, read_path};
 use wireproof_fixture::{case, write_pcap};
 
 /// What lets a process keep its time on a busy host, where that is allowed.
-fn punctually() -> &'static [&'static str] {
+pub(super) fn punctually() -> &'static [&'static str] {
     if tried("chrt -f 20 true").is_ok() { &["--realtime"] } else { &[] }
 }
 
 /// Runs `send` on the far side to its end.
-fn sent(bench: &Bench, arguments: &[&str]) -> Finished {
+pub(super) fn sent(bench: &Bench, arguments: &[&str]) -> Finished {
     let mut command = bench.far(WIREPROOF);
     command.args(["send", "--format", "json", "--quiet"]).args(punctually()).args(arguments);
     Finished::of(command)
 }
 
-fn count(run: &Finished, key: &str) -> u64 {
+pub(super) fn count(run: &Finished, key: &str) -> u64 {
     run.summary[key].as_u64().unwrap_or_else(|| panic!("{key}\n{run}"))
 }
 
 /// The host let neither the sender nor the observer wait for long: what else is found is the sender's fault.
-fn was_in_time(send: &Finished, live: &Finished) -> bool {
+pub(super) fn was_in_time(send: &Finished, live: &Finished) -> bool {
     let period_ns = 1_000_000_000_000 / count(send, "rate_mhz");
     let late_ns = send.summary["late_ns"]["max"].as_u64().unwrap();
     let held_up = live.summary["findings"].as_array().unwrap().iter();

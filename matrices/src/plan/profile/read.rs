@@ -2,7 +2,7 @@
 
 use super::super::read::table::{Table, not_toml};
 use super::super::read::{MOST_TEXT, RING_BYTES, toggle};
-use super::super::{PlanError, Profiles};
+use super::super::{Beside, Files, PlanError};
 use super::{
     ANSWER_BYTES, Auth, Builtin, ClockMap, OWN, Profile, RECORD_FIELDS, RingFields, RingMap, Source,
     StatusMap, Unit, shape,
@@ -19,7 +19,7 @@ const RATES: [(&str, Unit); 2] = [("fps", Unit::Fps), ("mfps", Unit::Mfps)];
 pub(in crate::plan) fn resolve(
     target: &Table<'_>,
     fps: u32,
-    profiles: Profiles<'_>,
+    files: Files<'_>,
 ) -> Result<Option<Profile>, PlanError> {
     let Some(name) = target.text("profile")? else { return Ok(None) };
     if name == OWN {
@@ -27,7 +27,7 @@ pub(in crate::plan) fn resolve(
     }
     let text = match Builtin::find(&name) {
         Some(builtin) => builtin.text.to_owned(),
-        None => profiles(&name).map_err(|why| target.refuse("profile", why))?,
+        None => files(Beside::Profile, &name).map_err(|why| target.refuse("profile", why))?,
     };
     let shown: String = name.chars().take(80).collect();
     let read = Profile::read(&text, fps);

@@ -9,8 +9,8 @@ pub(in crate::plan) mod toggle;
 
 use super::profile::{self, Profile, RingMap};
 use super::{
-    Design, DrainPlan, Evidence, Factor, Keep, Ladder, Pcap, Plan, PlanError, PlanStream, Role, Target,
-    Timing, Validity, shape,
+    Design, DrainPlan, Evidence, Factor, Keep, Ladder, Pcap, Plan, PlanError, PlanLayout, PlanStream, Role,
+    Target, Timing, Validity, layouts, shape,
 };
 use crate::order;
 use table::{Table, not_toml};
@@ -29,17 +29,29 @@ pub(in crate::plan) const RING_BYTES: u64 = 6_295_552;
 const PROTOCOLS: [(&str, u16, u64); 4] =
     [("bigpacket", 21_600, 1 << 32), ("sacn", 5568, 256), ("ddp", 4048, 15), ("artnet", 6454, 255)];
 
-/// Gives the text of a profile that is a file, or one sentence why not.
-pub type Profiles<'a> = &'a dyn Fn(&str) -> Result<String, String>;
+/// What a plan names as a file beside it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beside {
+    /// A profile of a device.
+    Profile,
+    /// A layout of a protocol; one that comes with the program is asked for, too.
+    Layout,
+}
+
+/// Gives the text of what a plan names, or one sentence why not.
+pub type Files<'a> = &'a dyn Fn(Beside, &str) -> Result<String, String>;
 
 /// Who has no files.
-fn no_files(name: &str) -> Result<String, String> {
+fn no_files(what: Beside, name: &str) -> Result<String, String> {
+    if let Some(text) = layouts::shipped_layout(name).filter(|_| what == Beside::Layout) {
+        return Ok(text.to_owned());
+    }
     let shown: String = name.chars().take(SHOWN).collect();
     Err(format!("is {shown:?}, a file that cannot be read from here: name one that comes with the program"))
 }
 
 impl Plan {
-    /// Reads the text of a plan whose profile, if it has one, comes with the program.
+    /// Reads the text of a plan whose profile and layouts, if it has any, come with the program.
     ///
     /// # Errors
     /// As [`Plan::read_with`].
@@ -47,11 +59,11 @@ impl Plan {
         Plan::read_with(text, &no_files)
     }
 
-    /// Reads the text of a plan; its profile may be a file.
+    /// Reads the text of a plan; its profile and layouts may be files.
     ///
     /// # Errors
     /// One line that names the table, the field and what is allowed there.
-    pub fn read_with(text: &str, profiles: Profiles<'_>) -> Result<Plan, PlanError> {
+    pub fn read_with(text: &str, files: Files<'_>) -> Result<Plan, PlanError> {
         if text.len() > MOST_TEXT {
             let most = MOST_TEXT / 1024;
             return Err(PlanError::at(
@@ -61,27 +73,29 @@ impl Plan {
             ));
         }
         let document = DeTable::parse(text).map_err(|error| not_toml(text, "plan", &error))?;
-        let plan = plan(&Table::root(text, "plan", &document), profiles)?;
+        let plan = plan(&Table::root(text, "plan", &document), files)?;
         shape::check(&plan)?;
         Ok(plan)
     }
 }
 
-fn plan(root: &Table<'_>, profiles: Profiles<'_>) -> Result<Plan, PlanError> {
+fn plan(root: &Table<'_>, files: Files<'_>) -> Result<Plan, PlanError> {
     root.only(&[
-        "schema", "name", "purpose", "target", "stream", "factor", "design", "timing", "drain", "toggle",
-        "gate", "validity", "evidence", "ladder",
+        "schema", "name", "purpose", "target", "layout", "stream", "factor", "design", "timing", "drain",
+        "toggle", "gate", "validity", "evidence", "ladder",
     ])?;
-    let mut target = target(&root.needed_table("target")?, profiles)?;
+    let mut target = target(&root.needed_table("target")?, files)?;
     let theirs = target.profile.as_mut().map(|profile| std::mem::take(&mut profile.toggle));
     let factor = root.tables("factor")?.into_iter().map(factor).collect::<Result<Vec<Factor>, _>>()?;
     let toggle = toggle::read(root, target.expected_fps)?;
     let ladder = root.table("ladder")?.map(|table| ladder(&table)).transpose()?;
+    let layout = layouts::read(root, files)?;
     Ok(Plan {
         schema: root.need("schema", root.small("schema", 1, 1)?)?,
         name: root.need("name", root.text("name")?)?,
         purpose: root.text("purpose")?.unwrap_or_default(),
-        stream: root.tables("stream")?.into_iter().map(stream).collect::<Result<_, _>>()?,
+        stream: root.tables("stream")?.into_iter().map(|t| stream(t, &layout)).collect::<Result<_, _>>()?,
+        layout,
         design: design(&root.needed_table("design")?, ladder.as_ref())?,
         timing: root.table("timing")?.map_or_else(|| Ok(usual_timing()), |table| timing(&table))?,
         drain: root.table("drain")?.map(|table| drain(&table, target.profile.as_deref())).transpose()?,
@@ -95,7 +109,7 @@ fn plan(root: &Table<'_>, profiles: Profiles<'_>) -> Result<Plan, PlanError> {
     })
 }
 
-fn target(table: &Table<'_>, profiles: Profiles<'_>) -> Result<Target, PlanError> {
+fn target(table: &Table<'_>, files: Files<'_>) -> Result<Target, PlanError> {
     table.only(&["base_url", "profile", "status", "auth", "expected_fps", "require"])?;
     let auth = table.text("auth")?;
     let named =
@@ -105,7 +119,7 @@ fn target(table: &Table<'_>, profiles: Profiles<'_>) -> Result<Target, PlanError
                 .refuse("auth", "is no \"env:NAME\": a plan names the variable, it never holds a secret")),
         };
     let expected_fps = table.small("expected_fps", 1, 1000)?.unwrap_or(60);
-    let profile = profile::resolve(table, expected_fps, profiles)?.map(Box::new);
+    let profile = profile::resolve(table, expected_fps, files)?.map(Box::new);
     let status = match (&profile, table.text("status")?) {
         (Some(_), Some(_)) => return Err(table.refuse("status", "is what the profile says: leave it out")),
         (Some(profile), None) => profile.status.path.clone(),
@@ -121,7 +135,7 @@ fn target(table: &Table<'_>, profiles: Profiles<'_>) -> Result<Target, PlanError
     })
 }
 
-fn stream(table: Table<'_>) -> Result<PlanStream, PlanError> {
+fn stream(table: Table<'_>, layouts: &[PlanLayout]) -> Result<PlanStream, PlanError> {
     let id = table.need("id", table.text("id")?)?;
     let table = table.named(&id);
     table.only(&[
@@ -134,21 +148,41 @@ fn stream(table: Table<'_>) -> Result<PlanStream, PlanError> {
         "seq_modulus",
         "from_level",
     ])?;
-    let names = PROTOCOLS.map(|row| (row.0, row));
-    let (protocol, port, modulus) = table.need("protocol", table.choice("protocol", &names)?)?;
+    let (protocol, port, modulus) = protocol(&table, layouts)?;
     let universes = table.text("universes")?.unwrap_or_default();
     let counted = shape::count_universes(&universes).ok().filter(|count| *count > 0);
     let datagrams = table.small("datagrams_per_frame", 1, 65_536)?.or(counted);
+    let listen = table.text("listen")?.or(port.map(|port| format!("0.0.0.0:{port}")));
     Ok(PlanStream {
         id,
-        protocol: protocol.to_owned(),
-        listen: table.text("listen")?.unwrap_or_else(|| format!("0.0.0.0:{port}")),
+        protocol,
+        listen: table.need("listen", listen)?,
         source: table.need("source", table.text("source")?)?,
         universes,
         datagrams_per_frame: table.need("datagrams_per_frame", datagrams)?,
         seq_modulus: table.number("seq_modulus", 2, 1 << 48)?.unwrap_or(modulus),
         from_level: table.number("from_level", 0, u64::MAX)?,
     })
+}
+
+/// Name, usual port and values of the number of a stream's protocol.
+fn protocol(table: &Table<'_>, layouts: &[PlanLayout]) -> Result<(String, Option<u16>, u64), PlanError> {
+    let declared = layouts.iter().map(|layout| (layout.protocol(), layout.declared()));
+    let declared =
+        declared.filter_map(|(name, of)| of.map(|of| (name, of.ports.first().copied(), of.modulus)));
+    let known = PROTOCOLS.into_iter().map(|(name, port, modulus)| (name.to_owned(), Some(port), modulus));
+    let rows: Vec<(String, Option<u16>, u64)> = known.chain(declared).collect();
+    let asked = table.text("protocol").ok().flatten().unwrap_or_default();
+    if asked.starts_with(layouts::PREFIX) && rows.iter().all(|row| row.0 != asked) {
+        let shown: String = asked.chars().take(SHOWN).collect();
+        let how = "write layout = [\"my-protocol.toml\"] above the first table";
+        return Err(
+            table.refuse("protocol", format!("is {shown:?}, which no layout of the plan declares: {how}"))
+        );
+    }
+    let names: Vec<(&str, usize)> = rows.iter().enumerate().map(|(at, row)| (row.0.as_str(), at)).collect();
+    let at = table.need("protocol", table.choice("protocol", &names)?)?;
+    rows.into_iter().nth(at).ok_or_else(|| table.refuse("protocol", "is none that is known"))
 }
 
 fn factor(table: Table<'_>) -> Result<Factor, PlanError> {

@@ -6,7 +6,7 @@ mod gates;
 mod toggles;
 
 use super::profile::{self, RingMap};
-use super::{Factor, Plan, PlanError, PlanStream, Role, Toggle};
+use super::{Factor, Plan, PlanError, PlanLayout, PlanStream, Role, Toggle, layouts};
 use crate::order;
 use std::net::{IpAddr, SocketAddr};
 
@@ -41,7 +41,8 @@ pub fn check(plan: &Plan) -> Checked {
     root(plan)?;
     target(plan)?;
     unique(plan.stream.iter().map(|stream| stream.id.as_str()), "stream", "id")?;
-    plan.stream.iter().try_for_each(stream)?;
+    layouts::check(&plan.layout)?;
+    plan.stream.iter().try_for_each(|one| stream(one, &plan.layout))?;
     plan.stream.iter().try_for_each(|stream| from_level(plan, stream))?;
     unique(plan.factor.iter().map(|factor| factor.name.as_str()), "factor", "name")?;
     plan.factor.iter().try_for_each(factor)?;
@@ -166,14 +167,26 @@ fn target(plan: &Plan) -> Checked {
     target.require.keys().try_for_each(|key| word("target.require", key, key))
 }
 
-fn stream(stream: &PlanStream) -> Checked {
+fn stream(stream: &PlanStream, given: &[PlanLayout]) -> Checked {
     let table = format!("stream {}", stream.id.chars().take(40).collect::<String>());
     name(&table, "id", &stream.id, "-_.")?;
-    if !["bigpacket", "sacn", "ddp", "artnet"].contains(&stream.protocol.as_str()) {
-        return refuse(table, "protocol", "is none of bigpacket, sacn, ddp, artnet");
+    let known = ["bigpacket", "sacn", "ddp", "artnet"].contains(&stream.protocol.as_str());
+    let declared = layouts::of(given, &stream.protocol).and_then(PlanLayout::declared);
+    if !known && declared.is_none() {
+        let reason = "is none of bigpacket, sacn, ddp, artnet, and none that a layout of the plan declares";
+        return refuse(table, "protocol", reason);
     }
-    if stream.listen.parse::<SocketAddr>().ok().is_none_or(|listen| listen.port() == 0) {
+    let by_universe = declared.as_ref().map_or_else(
+        || ["sacn", "artnet"].contains(&stream.protocol.as_str()),
+        |declared| declared.by_universe,
+    );
+    let Some(listen) = stream.listen.parse::<SocketAddr>().ok().filter(|listen| listen.port() != 0) else {
         return refuse(table, "listen", "is no address and port: write it like \"0.0.0.0:5568\"");
+    };
+    if declared.as_ref().is_some_and(|of| !of.any_port && !of.ports.contains(&listen.port())) {
+        let reason =
+            format!("has a port that udp_dst of {} does not name: nothing would be read", stream.protocol);
+        return refuse(table, "listen", reason);
     }
     within(&table, "datagrams_per_frame", stream.datagrams_per_frame.into(), 1, 65_536)?;
     within(&table, "seq_modulus", stream.seq_modulus, 2, 1 << 48)?;
@@ -183,7 +196,7 @@ fn stream(stream: &PlanStream) -> Checked {
     match count_universes(&stream.universes) {
         Err(reason) => refuse(table, "universes", reason),
         Ok(0) => Ok(()),
-        Ok(_) if !["sacn", "artnet"].contains(&stream.protocol.as_str()) => {
+        Ok(_) if !by_universe => {
             refuse(table, "universes", format!("mean nothing to {}: leave them out", stream.protocol))
         }
         Ok(_) => Ok(()),

@@ -10,7 +10,9 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use wireproof_matrices::digest::Digest;
 use wireproof_matrices::plan::Plan;
+use wireproof_matrices::plan::PlanLayout;
 use wireproof_matrices::plan::check::{Checked, Predicted, Severity, check, percent, predicted};
 use wireproof_matrices::plan::profile::{Given, given};
 use wireproof_matrices::units::duration_text;
@@ -37,9 +39,18 @@ struct Document<'a> {
     ring_margin_ns: i64,
     ring_longest_arm_s: u64,
     power: Vec<PowerDocument<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    layouts: Vec<LayoutDocument<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     profile: Option<ProfileDocument<'a>>,
     remarks: Vec<RemarkDocument<'a>>,
+}
+
+/// A layout of the plan.
+#[derive(Serialize)]
+struct LayoutDocument<'a> {
+    name: &'a str,
+    sha256: String,
 }
 
 /// What the device's profile gives.
@@ -145,6 +156,7 @@ fn json(loaded: &Loaded, checked: &Checked, out: &mut dyn Write) -> Result<(), F
         ring_margin_ns: retention.margin_ns,
         ring_longest_arm_s: retention.longest_arm_s,
         power: checked.power.iter().map(power).collect(),
+        layouts: lock.plan.layout.iter().map(layout).collect(),
         profile: lock.plan.profile().map(|profile| ProfileDocument {
             name: &profile.name,
             gives: given(profile).into_iter().map(document).collect(),
@@ -162,6 +174,10 @@ fn json(loaded: &Loaded, checked: &Checked, out: &mut dyn Write) -> Result<(), F
     };
     let text = serde_json::to_string(&document).map_err(|error| Failure::io_line(&error))?;
     Ok(writeln!(out, "{text}")?)
+}
+
+fn layout(layout: &PlanLayout) -> LayoutDocument<'_> {
+    LayoutDocument { name: &layout.name, sha256: Digest::of(layout.text.as_bytes()).to_string() }
 }
 
 fn document(Given { what, given, how }: Given) -> GivenDocument {
@@ -193,6 +209,9 @@ fn table(loaded: &Loaded, checked: &Checked, out: &mut dyn Write) -> Result<(), 
     writeln!(out, "arms          {} = {parts}", totals.arms)?;
     writeln!(out, "time          {} and more: setting levels comes on top", long(totals.total_ns))?;
     writeln!(out, "evidence      about {} MB", totals.evidence_bytes.div_ceil(1_000_000))?;
+    for LayoutDocument { name, sha256 } in lock.plan.layout.iter().map(layout) {
+        writeln!(out, "layout        {name}, SHA-256 {sha256}")?;
+    }
     if let Some(profile) = lock.plan.profile() {
         writeln!(out, "profile       {}", profile.name)?;
         for Given { what, given, how } in given(profile) {

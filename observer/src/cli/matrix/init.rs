@@ -5,7 +5,7 @@ use super::load;
 use crate::cli::failure::Failure;
 use crate::cli::output;
 use std::path::Path;
-use wireproof_matrices::plan::{Plan, TEMPLATES, Template};
+use wireproof_matrices::plan::{Beside, Plan, TEMPLATES, Template};
 
 /// Runs the verb.
 pub(super) fn run(args: &InitArgs) -> Result<u8, Failure> {
@@ -24,8 +24,8 @@ pub(super) fn run(args: &InitArgs) -> Result<u8, Failure> {
         values.into_iter().filter_map(|(key, value)| value.map(|value| (key, value))).collect();
     let beside = output::file(args.output.as_deref()).unwrap_or(Path::new("-"));
     let text = template(args)?.with(&values);
-    let profiles = |file: &str| load::profile(beside, file);
-    Plan::read_with(&text, &profiles)
+    let files = |what: Beside, file: &str| load::beside(beside, what, file);
+    Plan::read_with(&text, &files)
         .map_err(|error| Failure::usage("this makes no plan", &error.to_string()))?;
     output::write(args.output.as_deref(), |out| Ok(out.write_all(text.as_bytes())?))?;
     Ok(0)

@@ -1,4 +1,4 @@
-//! Plans and locks as files, and the profiles that plans name: read with a limit, told apart, and refused with the exit code
+//! Plans and locks as files, and the profiles and layouts that plans name: read with a limit, told apart, and refused with the exit code
 //! of what is wrong.
 
 use crate::cli::failure::{Failure, INTEGRITY};
@@ -7,7 +7,8 @@ use std::cell::RefCell;
 use std::io::{self, Read};
 use std::path::Path;
 use wireproof_matrices::plan::profile::{BUILTIN, OWN};
-use wireproof_matrices::plan::{Lock, LockError, MOST_LOCK, MOST_TEXT};
+use wireproof_matrices::plan::{Beside, Lock, LockError, MOST_LOCK, MOST_TEXT, shipped_layout};
+use wireproof_protocols::layout::SHIPPED;
 
 /// A plan that was read, with its hashes.
 pub(super) struct Loaded {
@@ -33,24 +34,33 @@ pub(super) fn of(path: &Path, text: &str) -> Result<Loaded, Failure> {
     }
     let refused = |error: LockError| Failure::usage(&name.to_string(), &error.to_string());
     let read = RefCell::new(None);
-    let profiles = |file: &str| {
-        let text = profile(path, file)?;
-        *read.borrow_mut() = Some(text.clone());
+    let files = |what: Beside, file: &str| {
+        let text = beside(path, what, file)?;
+        if what == Beside::Profile {
+            *read.borrow_mut() = Some(text.clone());
+        }
         Ok(text)
     };
-    let lock = Lock::freeze_with(text, &profiles).map_err(refused)?;
+    let lock = Lock::freeze_with(text, &files).map_err(refused)?;
     Ok(Loaded { lock, frozen: false, profile: read.into_inner() })
 }
 
-/// The text of a profile beside a plan: a path that is not absolute begins in the plan's folder.
-pub(super) fn profile(plan: &Path, file: &str) -> Result<String, String> {
+/// The text of a profile or layout beside a plan: a path that is not absolute begins in the plan's folder. A layout may be one
+/// that comes with the program.
+pub(super) fn beside(plan: &Path, what: Beside, file: &str) -> Result<String, String> {
+    if let Some(text) = shipped_layout(file).filter(|_| what == Beside::Layout) {
+        return Ok(text.to_owned());
+    }
     let folder = plan.parent().filter(|_| plan.as_os_str() != "-").unwrap_or(Path::new(""));
     let path = folder.join(file);
     let shown: String = path.display().to_string().chars().take(200).collect();
     let mut octets = Vec::new();
     let read = infile::open(&path).and_then(|file| file.take(MOST_TEXT as u64 + 1).read_to_end(&mut octets));
     read.map_err(|error| {
-        let known: Vec<&str> = BUILTIN.iter().map(|builtin| builtin.name).chain([OWN]).collect();
+        let known: Vec<&str> = match what {
+            Beside::Profile => BUILTIN.iter().map(|builtin| builtin.name).chain([OWN]).collect(),
+            Beside::Layout => SHIPPED.iter().map(|shipped| shipped.name).collect(),
+        };
         let why = error.to_string().to_lowercase();
         format!("is none of {} and {shown} cannot be read ({why})", known.join(", "))
     })?;

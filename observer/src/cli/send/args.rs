@@ -38,6 +38,7 @@ impl From<Sent> for Protocol {
 Examples:
   wireproof send --protocol ddp --to 10.0.0.5 --pixels 480 --duration 10s
   wireproof send --protocol sacn --multicast --interface eth1 --universes 1-17 --frames 1000 --fault drop=0.001
+  wireproof send --layout my-protocol.toml --to 10.0.0.5 --pixels 480 --frames 1000
 
 Without --to or --multicast everything goes to 127.0.0.1: nothing reaches a network unless a target is named. Frames
 leave at absolute deadlines; a sender that is late by a period or more skips whole periods and counts them, and never
@@ -45,7 +46,8 @@ makes up for them in a burst. What leaves is PASS in `observe` and `analyze`: at
 follow (sACN, Art-Net), at 60 Hz elsewhere. A DMX line carries 510 slots 44 times a second, or 375 slots 60 times:
 more is sent when asked for, and TIME-RATE may warn of it. sACN ends every stream with three goodbyes, also after
 Ctrl-C, which `analyze` notes as STREAM-ENDED (info), and announces its universes when it multicasts. Art-Net
-leaves from port 6454 as prescribed, except towards this host.
+leaves from port 6454 as prescribed, except towards this host. A layout without chunks counts its streams as universes
+are counted, and is sent at 40 Hz, too; its frames have the octets that it declares.
 
 Towards one host other than this the kernel cuts datagrams out of larger messages (GSO), at a third of the CPU time.
 Captures on this host and on virtual interfaces, also at the other end, may see such messages uncut, which decoders
@@ -57,8 +59,11 @@ Exit code 0; 2 for a value out of range: nothing was sent then; 5 when Ctrl-C cu
 datagrams could not be sent.")]
 pub(in crate::cli) struct SendArgs {
     /// What to speak
-    #[arg(long, value_name = "PROTOCOL")]
-    pub(super) protocol: Sent,
+    #[arg(long, value_name = "PROTOCOL", required_unless_present = "layout")]
+    pub(super) protocol: Option<Sent>,
+    /// Speak the house protocol of this layout: a TOML file, or the name of one of `wireproof layouts list`
+    #[arg(long, value_name = "LAYOUT", conflicts_with = "protocol")]
+    pub(super) layout: Option<PathBuf>,
     /// Where to [default: 127.0.0.1 and the protocol's port]
     #[arg(long, value_name = "ADDR[:PORT]", conflicts_with = "multicast")]
     pub(super) to: Option<Target>,
@@ -71,16 +76,16 @@ pub(in crate::cli) struct SendArgs {
     /// Time to live of the datagrams [default: 64, for multicast 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
     pub(super) ttl: Option<u8>,
-    /// Consecutive universes (sACN) or Port-Addresses (Art-Net), such as 1-17
+    /// Consecutive universes (sACN), Port-Addresses (Art-Net) or streams of a layout without chunks, such as 1-17
     #[arg(long, value_name = "FIRST-LAST", value_parser = span, conflicts_with = "first_universe")]
     pub(super) universes: Option<(u64, u64)>,
-    /// The first universe or Port-Address; the frame decides how many there are
+    /// The first universe, Port-Address or stream; the frame decides how many there are
     #[arg(long, value_name = "N")]
     pub(super) first_universe: Option<u64>,
     /// Slots of the frame in each universe or Port-Address [default: 510]
     #[arg(long, value_name = "N")]
     pub(super) slots: Option<u64>,
-    /// Octets of the frame in each datagram of DDP and BigPacket [default: 1440]
+    /// Octets of the frame in each datagram of DDP, BigPacket and layouts [default: 1440, of a layout what it has room for]
     #[arg(long, value_name = "N")]
     pub(super) chunk: Option<u64>,
     /// Octets of a frame [default: --universes times --slots, or 8640]
@@ -89,7 +94,7 @@ pub(in crate::cli) struct SendArgs {
     /// Pixels of a frame, of three octets each
     #[arg(long, value_name = "N")]
     pub(super) pixels: Option<u64>,
-    /// Frames a second, such as 60 or 44.1 [default: 40 for sACN and Art-Net, 60 elsewhere]
+    /// Frames a second, such as 60 or 44.1 [default: 40 where universes are sent, 60 elsewhere]
     #[arg(long, value_name = "HZ", value_parser = rate)]
     pub(super) rate: Option<Rate>,
     /// End after this long, such as 90s or 10min [default: Ctrl-C]
@@ -107,19 +112,19 @@ pub(in crate::cli) struct SendArgs {
     /// Priority of sACN, 0..200 [default: 100]
     #[arg(long, value_name = "N")]
     pub(super) priority: Option<u64>,
-    /// Source name of sACN, at most 63 octets [default: wireproof]
+    /// Source name of sACN, at most 63 octets, or of a layout [default: wireproof]
     #[arg(long, value_name = "NAME")]
     pub(super) name: Option<String>,
-    /// Component identifier of sACN [default: derived from this host and --name]
+    /// Component identifier of sACN, or sender of a layout [default: derived from this host and --name]
     #[arg(long, value_name = "UUID", value_parser = cid)]
     pub(super) cid: Option<Cid>,
     /// Synchronize sACN on this universe
     #[arg(long, value_name = "UNIVERSE")]
     pub(super) sync: Option<u64>,
-    /// Output ID of DDP or device id of BigPacket [default: 1]
+    /// Output ID of DDP, device id of BigPacket, or stream of a layout with chunks [default: 1]
     #[arg(long, value_name = "N")]
     pub(super) id: Option<u64>,
-    /// Allow datagrams of DDP and BigPacket that IP sends in fragments
+    /// Allow datagrams of DDP, BigPacket and layouts that IP sends in fragments
     #[arg(long)]
     pub(super) fragment: bool,
     /// Hand every datagram to the kernel by itself instead of letting it cut larger messages

@@ -1,7 +1,9 @@
 //! From what was typed to what is sent: defaults, limits, and options that the protocol does not have.
 
 use super::super::failure::Failure;
+use super::super::layouts;
 use super::args::SendArgs;
+use super::fitting;
 use crate::send::faults::Follower;
 use crate::send::identity;
 use crate::send::pace::Rate;
@@ -10,8 +12,8 @@ use crate::send::replay::Target;
 use crate::send::show::{Length, Plan};
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
-use wireproof_encoders::{EncodeError, Setup};
-use wireproof_protocols::{Protocol, Value};
+use wireproof_encoders::{EncodeError, Setup, usual_chunk};
+use wireproof_protocols::{Decoder, Protocol, Value};
 
 /// Octets of a frame when nobody says: 2,880 RGB pixels.
 const FRAME_OCTETS: u64 = 8_640;
@@ -45,11 +47,11 @@ impl Choice {
     /// # Errors
     /// One line that names the option, the value and the limit.
     pub(super) fn of(args: &SendArgs) -> Result<Choice, Failure> {
-        let protocol = Protocol::from(args.protocol);
-        fitting(args, protocol)?;
-        let by_universe = matches!(protocol, Protocol::Sacn | Protocol::ArtNet);
+        let protocol = protocol(args)?;
+        fitting::check(args, protocol)?;
+        let by_universe = fitting::is_by_universe(protocol);
         let setup = setup(args, protocol)?;
-        let frame_octets = frame_octets(args)?;
+        let frame_octets = frame_octets(args, protocol)?;
         let rate = match args.rate {
             Some(rate) => rate,
             None => Rate::from_mhz(RATES_MHZ[usize::from(!by_universe)]).unwrap_or(Rate::MIN),
@@ -65,45 +67,17 @@ impl Choice {
             protocol,
             plan: Plan { rate, length, frame_octets, discovery: args.multicast },
             follower: if by_universe { Follower::NextFrame } else { Follower::NextDatagram },
-            own_port: (protocol == Protocol::ArtNet && abroad).then_some(port(protocol)),
+            own_port: (protocol == Protocol::ArtNet && abroad).then_some(wireproof_protocols::artnet::PORT),
             setup,
         })
     }
 }
 
-/// Refuses options that the protocol does not have.
-fn fitting(args: &SendArgs, protocol: Protocol) -> Result<(), Failure> {
-    let sacn = protocol == Protocol::Sacn;
-    let by_universe = sacn || protocol == Protocol::ArtNet;
-    let given = [
-        ("--multicast", args.multicast, sacn),
-        ("--priority", args.priority.is_some(), sacn),
-        ("--name", args.name.is_some(), sacn),
-        ("--cid", args.cid.is_some(), sacn),
-        ("--sync", args.sync.is_some(), sacn),
-        ("--universes", args.universes.is_some(), by_universe),
-        ("--first-universe", args.first_universe.is_some(), by_universe),
-        ("--slots", args.slots.is_some(), by_universe),
-        ("--chunk", args.chunk.is_some(), !by_universe),
-        ("--id", args.id.is_some(), !by_universe),
-        ("--fragment", args.fragment, !by_universe),
-    ];
-    match given.iter().find(|(_, is_given, has)| *is_given && !has) {
-        Some((name, ..)) => {
-            let what = format!("{name} means nothing in {}", protocol.name());
-            Err(Failure::usage(&what, "leave it out"))
-        }
-        None => Ok(()),
-    }
-}
-
-fn port(protocol: Protocol) -> u16 {
-    match protocol {
-        Protocol::Sacn => wireproof_protocols::sacn::PORT,
-        Protocol::Ddp => wireproof_protocols::ddp::PORT,
-        Protocol::ArtNet => wireproof_protocols::artnet::PORT,
-        _ => wireproof_protocols::bigpacket::PORT,
-    }
+/// What was asked for by name, or the one layout.
+fn protocol(args: &SendArgs) -> Result<Protocol, Failure> {
+    let declared = layouts::load(args.layout.as_slice())?.decoders().first().map(Decoder::protocol);
+    let none = || Failure::usage("neither --protocol nor --layout says what to send", "give one of them");
+    declared.or(args.protocol.map(Protocol::from)).ok_or_else(none)
 }
 
 fn setup(args: &SendArgs, protocol: Protocol) -> Result<Setup, Failure> {
@@ -113,8 +87,16 @@ fn setup(args: &SendArgs, protocol: Protocol) -> Result<Setup, Failure> {
         let what = format!("--to {} is one group, and every universe has its own", to.ip);
         return Err(Failure::usage(&what, "give --multicast"));
     }
-    let to = SocketAddr::new(to.ip, to.port.unwrap_or(port(protocol)));
+    let port = to.port.map_or_else(|| fitting::port(protocol), Ok)?;
+    let to = SocketAddr::new(to.ip, port);
     let name = args.name.clone().unwrap_or_else(|| NAME.to_owned());
+    if args.name.is_some() {
+        let most = fitting::most_name(protocol);
+        let limit = Value::AtMost(most);
+        let octets = name.len() as u64;
+        let refused = EncodeError { field: "source name octets", value: octets, limit };
+        (octets <= most).then_some(()).ok_or(refused)?;
+    }
     let cid = args.cid.unwrap_or_else(|| identity::derived(&host(), &name));
     let mut setup = Setup::new((!args.multicast).then_some(to), cid);
     setup.name = name;
@@ -126,19 +108,23 @@ fn setup(args: &SendArgs, protocol: Protocol) -> Result<Setup, Failure> {
     setup.priority = priority.map_or(setup.priority, |n| u8::try_from(n).unwrap_or(u8::MAX));
     let sync = args.sync.map(|n| narrow("sync address", n, 1, 63_999)).transpose()?;
     setup.sync_universe = sync.unwrap_or(0);
-    let most_id = if protocol == Protocol::Ddp { 255 } else { u16::MAX.into() };
-    let id = args.id.map(|n| narrow("id", n, u64::from(protocol == Protocol::Ddp), most_id)).transpose()?;
-    setup.id = id.unwrap_or(setup.id);
+    setup.id = id(args, protocol, setup.id)?;
     setup.fragment = args.fragment;
     Ok(setup)
 }
 
+/// The number of the output, by default `usual` or the nearest that the protocol has.
+fn id(args: &SendArgs, protocol: Protocol, usual: u16) -> Result<u16, Failure> {
+    let (field, low, high) = fitting::stream_limits(protocol);
+    match args.id {
+        Some(n) => Ok(narrow(field, n, low, high)?),
+        None => Ok(u16::try_from(u64::from(usual).min(high).max(low)).unwrap_or(usual)),
+    }
+}
+
 /// The first universe or Port-Address; the last one is checked, too.
 fn first(args: &SendArgs, protocol: Protocol) -> Result<Option<u16>, Failure> {
-    let (field, low, high) = match protocol {
-        Protocol::ArtNet => ("port-address", 0, 32_767),
-        _ => ("universe", 1, 63_999),
-    };
+    let (field, low, high) = fitting::stream_limits(protocol);
     let Some((first, last)) = args.universes.or(args.first_universe.map(|n| (n, n))) else { return Ok(None) };
     narrow(field, last, low, high)?;
     Ok(Some(narrow(field, first, low, high)?))
@@ -150,11 +136,13 @@ fn narrow(field: &'static str, value: u64, low: u64, high: u64) -> Result<u16, E
 }
 
 /// Octets of a frame, which the universes given have to hold.
-fn frame_octets(args: &SendArgs) -> Result<usize, Failure> {
-    let slots = args.slots.unwrap_or(SLOTS);
+fn frame_octets(args: &SendArgs, protocol: Protocol) -> Result<usize, Failure> {
+    let usual = fitting::layout(protocol).map(|layout| usual_chunk(layout).into());
+    let slots = args.slots.or(usual.map(|usual| args.chunk.unwrap_or(usual))).unwrap_or(SLOTS);
     let room = args.universes.map(|(first, last)| (last - first + 1).saturating_mul(slots));
     let pixels = args.pixels.map(|n| n.saturating_mul(PIXEL));
-    let octets = args.frame_bytes.or(pixels).or(room).unwrap_or(FRAME_OCTETS);
+    let fixed = fitting::layout(protocol).and_then(|layout| layout.frame.expect_bytes).map(u64::from);
+    let octets = args.frame_bytes.or(pixels).or(room).or(fixed).unwrap_or(FRAME_OCTETS);
     let most = room.unwrap_or(MOST_OCTETS).min(MOST_OCTETS);
     EncodeError::unless_within("frame octets", octets, 1, most)?;
     Ok(usize::try_from(octets).unwrap_or(usize::MAX))

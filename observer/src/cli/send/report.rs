@@ -4,6 +4,7 @@ use super::super::failure::Failure;
 use super::super::transmit::{self, Late};
 use super::args::SendArgs;
 use super::choice::Choice;
+use super::fitting;
 use crate::send::faults::{Deed, Kind, Truth};
 use crate::send::identity::Notation;
 use crate::send::pace::Rate;
@@ -12,7 +13,6 @@ use crate::send::socket::{Outlet, Segmentation};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use wireproof_protocols::Protocol;
 use wireproof_reports::text::{clean, milliseconds};
 
 /// Versions of the JSON outputs.
@@ -116,7 +116,7 @@ impl Account<'_> {
     }
 
     fn cid(&self) -> Option<String> {
-        (self.choice.protocol == Protocol::Sacn).then(|| Notation(self.choice.setup.cid).to_string())
+        fitting::has_cid(self.choice.protocol).then(|| Notation(self.choice.setup.cid).to_string())
     }
 
     fn document(&self) -> Document<'_> {

@@ -71,7 +71,7 @@ fn device(address: &str) -> Device {
         &format!("{address}\"\nprofile = \"p\"\nauth = \"env:PATH\""),
     );
     let text = text.replace("build = \"0.15.0\", lor = 0", "mode = \"show\"");
-    Device::of(Arc::new(Plan::read_with(&text, &|_| Ok(PROFILE.to_owned())).unwrap())).unwrap()
+    Device::of(Arc::new(Plan::read_with(&text, &|_, _| Ok(PROFILE.to_owned())).unwrap())).unwrap()
 }
 
 fn wait<T>(future: impl Future<Output = T>) -> T {

@@ -6,11 +6,13 @@
 
 use super::tape::{One, Taped};
 use super::wire::Wanted;
+use crate::matrix::declared::is_by_universe;
 use std::net::SocketAddr;
 use wireproof_matrices::arm::{Episode, Measured, Owners, Span};
 use wireproof_matrices::levels::Levels;
 use wireproof_matrices::plan::Plan;
 use wireproof_protocols::Protocol;
+use wireproof_protocols::layout::{Sequence, Step};
 
 /// Silences up to so many periods are how frames lie against an edge, not a loss.
 const PERIODS: i128 = 3;
@@ -62,11 +64,21 @@ pub(super) fn lanes<'a>(index: usize, want: &Wanted<'_>, own: impl Iterator<Item
     lanes
 }
 
+/// All datagrams of a frame have the same number.
+fn numbers_frames(protocol: Protocol) -> bool {
+    match protocol.layout() {
+        Some(table) => {
+            let by_frame = |sequence: &Sequence| sequence.step == Step::Frame;
+            table.layout.has_chunks() && table.layout.sequence.as_ref().is_some_and(by_frame)
+        }
+        None => protocol == Protocol::BigPacket,
+    }
+}
+
 impl Lane {
     fn of(stream: usize, want: &Wanted<'_>, per_frame: u32) -> Lane {
-        let protocol = want.plan.protocol.as_str();
-        let by_universe = [Protocol::Sacn, Protocol::ArtNet].iter().any(|one| one.name() == protocol);
-        let by_frame = protocol == Protocol::BigPacket.name();
+        let by_universe = want.protocol.is_some_and(is_by_universe);
+        let by_frame = want.protocol.is_some_and(numbers_frames);
         let modulus = Some(i128::from(want.plan.seq_modulus)).filter(|modulus| *modulus > 0);
         Lane {
             stream,
@@ -74,7 +86,7 @@ impl Lane {
             modulus: modulus.filter(|_| per_frame == 1 || !by_universe),
             per_number: if by_frame { u64::from(per_frame) } else { 1 },
             port: want.port,
-            multicast: protocol == Protocol::Sacn.name(),
+            multicast: want.protocol == Some(Protocol::Sacn),
             seen: Vec::new(),
         }
     }

@@ -9,6 +9,7 @@ use wireproof_matrices::metrics::{Count, Event, count};
 use wireproof_matrices::plan::Ladder;
 use wireproof_protocols::Protocol;
 use wireproof_protocols::Timestamp;
+use wireproof_protocols::layout::Layouts;
 use wireproof_protocols::verify::{DropLayer, HostDrops, Options, Verifier};
 
 const SOURCES: [&str; 2] = ["10.0.0.17:5000", "10.0.0.18:5000"];
@@ -219,7 +220,7 @@ fn frames_of_the_ring_show_that_the_device_went_on() {
     let mut taping = Taping::new();
     taping.frames(0..330, |_, _| true);
     let (noted, tape) = (noted(), taping.octets());
-    let taped = tape::read(&tape, noted.window, None).unwrap();
+    let taped = tape::read(&tape, noted.window, Layouts::default(), None).unwrap();
     let window = noted.window;
     let frame = |i: i64| FrameSpan {
         id: i as u32,

@@ -23,6 +23,7 @@ pub use tape::TapeError;
 pub(crate) use tests::plan as example_plan;
 
 use super::causes::ArmCauses;
+use super::declared;
 use serde::{Deserialize, Serialize};
 use wireproof_matrices::arm::{ArmDrain, Measured, Span};
 use wireproof_matrices::plan::Plan;
@@ -120,8 +121,9 @@ pub fn measured(plan: &Plan, raw: &Raw<'_>) -> Result<Measured, TapeError> {
 /// As [`measured`].
 pub fn worked(plan: &Plan, raw: &Raw<'_>) -> Result<Worked, TapeError> {
     let (mut m, offset, causes) = by_device(plan, raw);
-    let tap = raw.tap.map(tape::testimony).transpose()?;
-    let taped = tape::read(raw.tape, raw.noted.window, tap)?;
+    let layouts = declared::layouts(plan);
+    let tap = raw.tap.map(|tap| tape::testimony(tap, layouts)).transpose()?;
+    let taped = tape::read(raw.tape, raw.noted.window, layouts, tap)?;
     let device = raw.ring.zip(offset);
     let levels = raw.noted.order.as_ref().map(|order| order.levels.clone()).unwrap_or_default();
     let intervals = wire::measure(plan, &levels, &taped, device, &mut m);

@@ -6,8 +6,9 @@
 
 use std::net::SocketAddr;
 use wireproof_matrices::arm::Span;
+use wireproof_protocols::layout::Layouts;
 use wireproof_protocols::verify::{Account, HostDrops, Options, TapEvidence, Verifier};
-use wireproof_protocols::{Arrival, Datagram, Marks, Protocol};
+use wireproof_protocols::{Arrival, Datagram, Marks, Pdu, Protocol};
 use wireproof_reports::tape::{Decoder, Event};
 
 /// Why a tape is of no use.
@@ -67,13 +68,18 @@ pub(super) struct Taped {
     pub(super) blind: Vec<(Span, u64)>,
 }
 
-/// Reads a tape.
+/// Reads a tape, whose declared protocols these layouts know.
 ///
 /// # Errors
 /// Damage, or a tape without digests.
-pub(super) fn read(octets: &[u8], window: Span, tap: Option<TapEvidence>) -> Result<Taped, TapeError> {
+pub(super) fn read(
+    octets: &[u8],
+    window: Span,
+    layouts: Layouts,
+    tap: Option<TapEvidence>,
+) -> Result<Taped, TapeError> {
     let no_drop_counter = !cfg!(target_os = "linux");
-    let mut verifier = Verifier::new(Options { no_drop_counter, ..Options::default() });
+    let mut verifier = Verifier::new(Options { no_drop_counter, layouts, ..Options::default() });
     let (mut datagrams, mut digests) = (Vec::new(), Vec::new());
     let (mut steps, mut drops, mut blind) = (Vec::new(), Vec::new(), Vec::new());
     let inside = |ns: i64| (window.start_ns..window.end_ns).contains(&ns);
@@ -106,7 +112,7 @@ pub(super) fn read(octets: &[u8], window: Span, tap: Option<TapEvidence>) -> Res
         }
         Event::Blind { .. } => {}
     };
-    let mut decoder = Decoder::default();
+    let mut decoder = Decoder::knowing(layouts);
     decoder.feed(octets, &mut each);
     let report = decoder.finish(&mut each);
     if let Some(damage) = report.damaged {
@@ -127,8 +133,8 @@ pub(super) fn read(octets: &[u8], window: Span, tap: Option<TapEvidence>) -> Res
 ///
 /// # Errors
 /// Damage.
-pub(super) fn testimony(octets: &[u8]) -> Result<TapEvidence, TapeError> {
-    let mut verifier = Verifier::new(Options::default());
+pub(super) fn testimony(octets: &[u8], layouts: Layouts) -> Result<TapEvidence, TapeError> {
+    let mut verifier = Verifier::new(Options { layouts, ..Options::default() });
     let mut each = |event: Event<'_>| match event {
         Event::Datagram(arrival, d, noted, remarks) => verifier.on_noted(arrival, d, noted, remarks),
         Event::Others(arrival, n) => {
@@ -140,7 +146,7 @@ pub(super) fn testimony(octets: &[u8]) -> Result<TapEvidence, TapeError> {
         Event::Blind { from, to, count } => verifier.on_blind(from, to, count),
         Event::Digests(_) => {}
     };
-    let mut decoder = Decoder::default();
+    let mut decoder = Decoder::knowing(layouts);
     decoder.feed(octets, &mut each);
     match decoder.finish(&mut each).damaged {
         Some(damage) => Err(TapeError::Tap(damage)),
@@ -149,6 +155,11 @@ pub(super) fn testimony(octets: &[u8]) -> Result<TapEvidence, TapeError> {
             Ok(TapEvidence::of(&account, account.observer.ring))
         }
     }
+}
+
+/// A layout declares its number to be none.
+fn is_unnumbered(pdu: &Pdu<'_>) -> bool {
+    pdu.kind.protocol.layout().is_some() && pdu.marks.has(Marks::SEQUENCE_OFF)
 }
 
 fn one(arrival: Arrival, d: &Datagram<'_>, noted: &wireproof_protocols::verify::Noted<'_>) -> One {
@@ -161,7 +172,7 @@ fn one(arrival: Arrival, d: &Datagram<'_>, noted: &wireproof_protocols::verify::
         protocol: pdu.map(|p| p.kind.protocol),
         stream: pdu.and_then(|p| p.stream).unwrap_or(0),
         offset: pdu.map_or(0, |p| p.offset),
-        number: pdu.and_then(|p| p.sequence),
+        number: pdu.filter(|p| !is_unnumbered(p)).and_then(|p| p.sequence),
         data: marks.has(Marks::DATA) && !marks.has(Marks::TERMINATED),
         copy: noted.copy,
         well_formed: noted.well_formed,

@@ -88,6 +88,7 @@ pub(crate) fn plan() -> Plan {
             expected_fps: 60,
             require: Default::default(),
         },
+        layout: Vec::new(),
         stream: vec![stream],
         factor: Vec::new(),
         design: Design {

@@ -4,6 +4,7 @@ use super::edges::{self, Lane};
 use super::frames::{FrameStarts, Part, Shown};
 use super::senders::Intruders;
 use super::tape::{One, Taped};
+use crate::matrix::declared;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 use wireproof_matrices::arm::{Episode, Measured, Owners, Span, WireStream};
@@ -20,14 +21,16 @@ pub(super) struct Wanted<'a> {
     pub(super) port: u16,
     source: Option<IpAddr>,
     pub(super) universes: BTreeSet<u32>,
+    pub(super) protocol: Option<Protocol>,
 }
 
-impl Wanted<'_> {
-    fn of(plan: &PlanStream) -> Wanted<'_> {
+impl<'a> Wanted<'a> {
+    fn of(whole: &Plan, plan: &'a PlanStream) -> Wanted<'a> {
+        let protocol = declared::protocol(whole, plan);
         let port = plan.listen.parse::<SocketAddr>().map_or(0, |address| address.port());
         let universes =
             crate::rig_file::parse_ranges(&plan.universes).unwrap_or_default().into_iter().collect();
-        Wanted { plan, port, source: plan.source.parse().ok(), universes }
+        Wanted { plan, port, source: plan.source.parse().ok(), universes, protocol }
     }
 
     /// The datagram belongs to the stream, whoever sent it.
@@ -48,9 +51,9 @@ impl Wanted<'_> {
 
     /// Place of a datagram in its frame.
     fn place(&self, one: &One) -> u64 {
-        match one.protocol {
-            Some(Protocol::Sacn | Protocol::ArtNet) => u64::from(one.stream),
-            _ => u64::from(one.offset),
+        match one.protocol.is_some_and(declared::is_by_universe) {
+            true => u64::from(one.stream),
+            false => u64::from(one.offset),
         }
     }
 }
@@ -72,7 +75,7 @@ pub(super) fn measure(
             reconcile(&mut account, &record, &Clock::Measured(offset.into()));
         }
     }
-    let wanted: Vec<Wanted<'_>> = plan.stream.iter().map(Wanted::of).collect();
+    let wanted: Vec<Wanted<'_>> = plan.stream.iter().map(|stream| Wanted::of(plan, stream)).collect();
     let mut lanes: Vec<Lane> = Vec::new();
     for (index, want) in wanted.iter().enumerate() {
         let intruders = intruders(want, &taped.datagrams);
