@@ -15,6 +15,9 @@ SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git -C "$root" log -1 --format=%ct 2>/d
 export SOURCE_DATE_EPOCH
 registry=${CARGO_HOME:-$HOME/.cargo}
 sysroot=$(rustc --print sysroot 2>/dev/null || true)
+nightly=$(RUSTUP_TOOLCHAIN=nightly rustc --print sysroot 2>/dev/null || true)
+[ "$nightly" != "$sysroot" ] || nightly=
+toolchain=
 export RUSTFLAGS="${RUSTFLAGS:-} --remap-path-prefix=$root=wireproof --remap-path-prefix=$registry=cargo --remap-path-prefix=$sysroot=rust"
 export CFLAGS="${CFLAGS:-} -ffile-prefix-map=$root=wireproof -ffile-prefix-map=$registry=cargo"
 export LC_ALL=C TZ=UTC
@@ -23,26 +26,45 @@ umask 022
 say() { printf '%s\n' "$*" >&2; }
 die() { say "packaging: $*"; exit 1; }
 
-# Whether the standard library of a target is there: `installed`, `source` (to be built from rust-src), or nothing.
+# The source of the standard library, where a toolchain has it.
+has_source() { [ -f "$1/lib/rustlib/src/rust/library/Cargo.lock" ]; }
+
+# How there is a standard library of a target: `installed`, `source` (built from this toolchain's rust-src), `nightly` (from
+# that of the toolchain of this name, where this one builds none), or nothing.
 standard_library() {
-  local libraries=$sysroot/lib/rustlib
-  if [ -d "$libraries/$1/lib" ]; then
+  if [ -d "$sysroot/lib/rustlib/$1/lib" ]; then
     echo installed
-  elif [ -f "$libraries/src/rust/library/Cargo.lock" ] && { rustc -V | grep -q nightly || [ -n "${RUSTC_BOOTSTRAP:-}" ]; }; then
+  elif has_source "$sysroot" && { rustc -V | grep nightly >/dev/null || [ -n "${RUSTC_BOOTSTRAP:-}" ]; }; then
     echo source
+  elif [ -n "$nightly" ] && has_source "$nightly"; then
+    echo nightly
   fi
 }
 
-# Sets `build` and `check`, the commands that build and check for a target, or says in one line what to install and fails.
+# A command of the toolchain that `builder` chose, in the tree.
+with_toolchain() {
+  if [ -n "$toolchain" ]; then
+    (cd "$root" && RUSTUP_TOOLCHAIN=$toolchain RUSTFLAGS=${RUSTFLAGS//"$sysroot=rust"/"$nightly=rust"} "$@" </dev/null)
+  else
+    (cd "$root" && "$@" </dev/null)
+  fi
+}
+
+# Sets `build`, `check`, `rustc`, `toolchain` and `link`, by which a target is built and checked, or says in one line what to
+# install and fails. `link` holds what rustc needs for the last step.
 builder() {
   local target=$1
+  toolchain=
+  link=()
   build=("${cargo[@]}" build)
   check=("${cargo[@]}" check)
+  rustc=("${cargo[@]}" rustc)
   case $target in
     "$host") return 0 ;;
     *-linux-musl)
       if cargo-zigbuild --version >/dev/null 2>&1; then
         build=("${cargo[@]}" zigbuild)
+        rustc=(cargo-zigbuild rustc)
       elif [ "$target" != "${host%-gnu}-musl" ] || ! command -v musl-gcc >/dev/null; then
         say "$target: no C compiler for it: pip install ziglang cargo-zigbuild"
         return 1
@@ -59,9 +81,14 @@ builder() {
   esac
   case $(standard_library "$target") in
     installed) ;;
-    source)
+    source | nightly)
+      [ "$(standard_library "$target")" != nightly ] || toolchain=nightly
+      say "$target: its standard library is not installed, and is built from rust-src"
       build+=(-Zbuild-std=std,panic_abort)
       check+=(-Zbuild-std=std,panic_abort)
+      rustc+=(-Zbuild-std=std,panic_abort)
+      # musl's start files come with the installed library only: the linker has its own.
+      [ "${target%-musl}" = "$target" ] || link=(-C link-self-contained=no)
       ;;
     *)
       say "$target: its standard library is not installed: rustup target add $target"

@@ -57,3 +57,13 @@ fn the_options_of_the_unit_exist() {
     assert_eq!(code, 6, "{err}");
     assert!(err.contains("no network interface \"no-such-interface0\""), "{err}");
 }
+
+#[test]
+fn the_unit_lets_the_program_give_its_rights_up() {
+    let unit = fs::read_to_string(packaging("systemd/wireproof@.service")).unwrap();
+    let filters: Vec<&str> = unit.lines().filter_map(|line| line.strip_prefix("SystemCallFilter=")).collect();
+    let last = |name: &str| filters.iter().rposition(|filter| filter.trim_start_matches('~') == name);
+    // What is named later wins, and @privileged has capset in it.
+    assert!(last("capset") > last("@privileged") && last("@privileged").is_some(), "{filters:?}");
+    assert!(!filters.contains(&"~capset"), "{filters:?}");
+}

@@ -128,7 +128,7 @@ pub(super) struct Woken {
 pub(super) fn wait(socket: &impl AsRawFd, wait: Duration) -> io::Result<Woken> {
     let mut entry = libc::pollfd { fd: socket.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     let limit = libc::timespec {
-        tv_sec: wait.as_secs().try_into().unwrap_or(libc::time_t::MAX),
+        tv_sec: i32::try_from(wait.as_secs()).unwrap_or(i32::MAX).into(),
         tv_nsec: wait.subsec_nanos().into(),
     };
     // SAFETY: one live entry is announced and one is there; `limit` lives through the call; no signal mask is given.

@@ -244,8 +244,8 @@ impl PollSet {
 
     #[cfg(target_os = "linux")]
     fn ppoll(&mut self, wait: Duration) -> libc::c_int {
-        let seconds = libc::time_t::try_from(wait.as_secs()).unwrap_or(libc::time_t::MAX);
-        let timeout = libc::timespec { tv_sec: seconds, tv_nsec: wait.subsec_nanos() as _ };
+        let seconds = i32::try_from(wait.as_secs()).unwrap_or(i32::MAX);
+        let timeout = libc::timespec { tv_sec: seconds.into(), tv_nsec: wait.subsec_nanos() as _ };
         let count = self.entries.len() as libc::nfds_t;
         // SAFETY: `entries` holds `count` entries that live through the call, `timeout` is a local, and a null signal
         // mask leaves the mask as it is.

@@ -15,8 +15,10 @@ use std::path::Path;
 use thiserror::Error;
 
 /// Names and numbers of users.
+#[cfg(target_os = "linux")]
 const USERS: &str = "/etc/passwd";
 /// Groups and who is in them.
+#[cfg(target_os = "linux")]
 const GROUPS: &str = "/etc/group";
 
 /// Why the run does not go on with fewer rights.

@@ -255,8 +255,8 @@ fn clock_ns(clock: libc::clockid_t) -> u64 {
 /// Sleeps until an instant of the monotonic clock, or until a signal; an instant that has passed does not sleep.
 #[cfg(target_os = "linux")]
 pub(crate) fn sleep_until_ns(deadline_ns: u64) {
-    let seconds = libc::time_t::try_from(deadline_ns / 1_000_000_000).unwrap_or(libc::time_t::MAX);
-    let time = libc::timespec { tv_sec: seconds, tv_nsec: (deadline_ns % 1_000_000_000) as _ };
+    let seconds = i32::try_from(deadline_ns / 1_000_000_000).unwrap_or(i32::MAX);
+    let time = libc::timespec { tv_sec: seconds.into(), tv_nsec: (deadline_ns % 1_000_000_000) as _ };
     // SAFETY: the kernel reads `time`, a local; a null remainder is allowed.
     unsafe {
         libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &raw const time, ptr::null_mut());
@@ -270,8 +270,8 @@ pub(crate) fn sleep_the_rest_ns(deadline_ns: u64) {
     if rest_ns == 0 {
         return;
     }
-    let seconds = libc::time_t::try_from(rest_ns / 1_000_000_000).unwrap_or(libc::time_t::MAX);
-    let time = libc::timespec { tv_sec: seconds, tv_nsec: (rest_ns % 1_000_000_000) as _ };
+    let seconds = i32::try_from(rest_ns / 1_000_000_000).unwrap_or(i32::MAX);
+    let time = libc::timespec { tv_sec: seconds.into(), tv_nsec: (rest_ns % 1_000_000_000) as _ };
     // SAFETY: the system reads `time`, a local; a null remainder is allowed.
     unsafe {
         libc::nanosleep(&raw const time, ptr::null_mut());

@@ -119,14 +119,19 @@ fn family(name: &[u8]) -> Option<u16> {
     name.get(1).map(|family| u16::from(*family))
 }
 
+/// Octets of a type that is not named: musl's names of the parts of a `timeval` are deprecated.
+const fn octets<T>(_: fn(&libc::timeval) -> &T) -> usize {
+    size_of::<T>()
+}
+
+const MICROS_OCTETS: usize = octets(|time| &time.tv_usec);
+
 /// A `timeval`: seconds of a machine word, and microseconds in as many octets as the system takes for them.
 #[inline]
 fn timeval(data: &[u8]) -> Option<Timestamp> {
     let (seconds, micros) = match (array(data, 0), array(data, 8)) {
-        (Some(s), Some(us)) if size_of::<libc::suseconds_t>() == 8 => {
-            (i64::from_ne_bytes(s), i64::from_ne_bytes(us))
-        }
-        (Some(s), _) if size_of::<libc::suseconds_t>() == 4 && data.len() > 8 => {
+        (Some(s), Some(us)) if MICROS_OCTETS == 8 => (i64::from_ne_bytes(s), i64::from_ne_bytes(us)),
+        (Some(s), _) if MICROS_OCTETS == 4 && data.len() > 8 => {
             (i64::from_ne_bytes(s), i64::from(number(data, 8)?))
         }
         _ => (i64::from(number(data, 0)?), i64::from(number(data, 4)?)),
