@@ -202,6 +202,11 @@ impl Parser<'_> {
             let known = PROTOCOLS.map(Protocol::name).join(", ");
             return Err(self.wrong(&format!("{text:?} is no protocol; known are {known}")));
         }
+        if matches!(field.field, Field::Source | Field::Destination) && text.contains('/') {
+            let problem =
+                format!("{text:?} is a network, and {} an address; write such as 10.0.0.*", field.name);
+            return Err(self.wrong(&problem));
+        }
         self.at += 1;
         Ok(pattern)
     }

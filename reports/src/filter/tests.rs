@@ -97,6 +97,11 @@ fn every_error_stands_under_the_place_it_is_about_and_says_what_is_allowed() {
     let cases = [
         ("protocol == sacn && unviverse in 1..12", "unviverse", "known are protocol, kind, source"),
         ("protocol == sacm", "sacm", "known are sacn, ddp, artnet, bigpacket, kinet"),
+        (
+            "source == 10.0.0.0/24",
+            "10.0.0.0/24",
+            "is a network, and source an address; write such as 10.0.0.*",
+        ),
         ("universe == seven", "seven", "universe is a number"),
         ("universe == 1*", "1*", "universe is a number"),
         ("universe in 12..1", "12..1", "write 1..12"),

@@ -106,10 +106,11 @@ pub(in crate::cli) fn key(name: &str) -> Option<&'static Key> {
     KEYS.iter().find(|key| key.name == name)
 }
 
-/// The key whose name takes the fewest changes to get to.
-pub(in crate::cli) fn nearest(name: &str) -> &'static str {
+/// The key whose name takes the fewest changes to get to, and fewer than half of its letters.
+pub(in crate::cli) fn nearest(name: &str) -> Option<&'static str> {
     let name = name.replace('-', "_").to_ascii_lowercase();
-    KEYS.iter().map(|key| key.name).min_by_key(|known| distance(&name, known)).unwrap_or_default()
+    let near = KEYS.iter().map(|key| (distance(&name, key.name), key.name)).min()?;
+    (2 * near.0 <= near.1.len()).then_some(near.1)
 }
 
 /// Characters to insert, take out or replace (Levenshtein), of the first 64.
@@ -158,8 +159,9 @@ mod tests {
     fn the_nearest_key_is_found() {
         for (name, is) in [("colour", "color"), ("drain-every", "drain_every"), ("Formt", "format")] {
             let near = nearest(name);
-            assert_eq!(near, is, "{name}");
+            assert_eq!(near, Some(is), "{name}");
         }
+        assert_eq!((nearest("zebrastripes"), nearest("")), (None, None));
         assert_eq!((distance("", "abc"), distance("kitten", "sitting"), distance("abc", "abc")), (3, 3, 0));
     }
 }

@@ -192,9 +192,7 @@ pub(in crate::cli) fn parse(path: &Path, text: &str) -> Result<Layer, Failure> {
     let mut layer = Layer::new();
     for (name, value) in raw {
         let Some(key) = key(name.get_ref()) else {
-            let near = nearest(name.get_ref());
-            let known = "`wireproof config template` lists all";
-            let problem = format!("{} is no key; the nearest is {near}, {known}", name.get_ref());
+            let problem = format!("{}, `wireproof config template` lists all", no_key(name.get_ref()));
             return Err(refused(name.span().start, &problem));
         };
         let at = name.span().start;
@@ -203,6 +201,21 @@ pub(in crate::cli) fn parse(path: &Path, text: &str) -> Result<Layer, Failure> {
         layer.insert(key.name, placed(key, values, path));
     }
     Ok(layer)
+}
+
+/// Why a name is no key: an option that no file may give, or a slip of the pen.
+fn no_key(name: &str) -> String {
+    let long = name.replace('_', "-");
+    let tool = Cli::command();
+    let is_option = VERBS
+        .iter()
+        .filter_map(|verb| tool.find_subcommand(verb))
+        .any(|verb| verb.get_arguments().any(|argument| argument.get_long() == Some(long.as_str())));
+    match (is_option, nearest(name)) {
+        (true, _) => format!("{name} is no key; --{long} belongs to one run, on its command line"),
+        (false, Some(near)) => format!("{name} is no key; the nearest is {near}"),
+        (false, None) => format!("{name} is no key"),
+    }
 }
 
 /// A path in a file is meant from where the file is.
@@ -266,6 +279,8 @@ mod tests {
     fn what_is_wrong_names_file_line_key_and_what_is_near_or_allowed() {
         for (text, said) in [
             ("format = \"json\"\ncolour = \"never\"\n", "line 2: colour is no key; the nearest is color"),
+            ("write = \"x.pcapng\"\n", "write is no key; --write belongs to one run, on its command line"),
+            ("zebrastripes = 1\n", "zebrastripes is no key, `wireproof config template` lists all"),
             ("format = \"xml\"\n", "line 1: format: invalid value 'xml'"),
             ("\nrcvbuf = \"much\"\n", "line 2: rcvbuf: invalid value 'much'"),
             ("where = 'port = 1'\n", "line 1: where: column 6: write == to compare"),

@@ -105,7 +105,7 @@ fn check_files(file: Option<&Path>) -> Result<u8, Failure> {
     if let Some(path) = file {
         let Some(layer) = layer(path)? else {
             let what = format!("{} is not there", path.display());
-            return Err(Failure::usage(&what, "`wireproof config template` writes one"));
+            return Err(Failure::io(&what, "`wireproof config template` writes one"));
         };
         told(path, &layer);
         return Ok(0);
