@@ -29,6 +29,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 use wireproof_protocols::ddp;
+use wireproof_protocols::layout::Layouts;
 use wireproof_protocols::verify::Options;
 use wireproof_reports::Summary;
 
@@ -110,7 +111,7 @@ pub(super) fn run(args: &DemoArgs) -> Result<u8, Failure> {
     let (_service, url) = service(&ring.path, &[])?;
     demo.introduce(&url);
     let mut observed = demo.observe(source, device, &url, &ended)?;
-    let reconciled = rings::of_drains(&mut observed, &demo.rings(), &[])?;
+    let reconciled = rings::of_drains(&mut observed, &demo.rings(), &[], Layouts::default())?;
     let deeds = demo.deeds()?;
     let comparison = compare(&observed.account, &deeds, &demo.outputs);
     let mut summary = observe::summary(&observed);
