@@ -1,11 +1,15 @@
-//! Cutting the evidence of one finding out of a capture, link layer and all, so that the piece shows it again.
+//! Cutting the evidence of one finding out of a capture, link layer and all, so that the piece shows it again; or whole
+//! streams, by a filter.
 //!
 //! A piece is a run of neighbouring records around the first occurrence: enough datagrams of the stream before it
 //! that numbering, cadence and frame shape are learned as in the whole capture, enough after it that the finding
 //! closes. It is analysed before it is written and made longer while it does not show the finding.
 
 mod cut;
+mod filtered;
 mod focus;
+
+pub use filtered::{FilteredReport, slice_where};
 
 use crate::capture::{self, CaptureError, Item, LinkType, PcapngWriter};
 use crate::outfile;
@@ -95,6 +99,18 @@ pub enum SliceError {
         finding: String,
         /// Findings there are.
         count: usize,
+    },
+    /// No stream of the capture fits the filter.
+    #[error(
+        "none of the {count} streams of {input} fits {expression}: list them with `wireproof analyze {input}`"
+    )]
+    NoStream {
+        /// Capture as given.
+        input: String,
+        /// The filter.
+        expression: String,
+        /// Streams there are.
+        count: u64,
     },
     /// The input is a tape.
     #[error("{input} is a tape, which holds no packets to cut out: slice the capture of the same run")]

@@ -45,6 +45,30 @@ fn observed(folder: &Path) -> Value {
     serde_json::from_slice(&fs::read(folder.join("summary.json")).unwrap()).unwrap()
 }
 
+/// The same capture and ring by the layout of a protocol that is built in: the same times under another name.
+fn by_layout(folder: &Path, by_hand: &Value) {
+    let mut analyze = wireproof(folder);
+    analyze.args(["analyze", "show.pcapng", "--ring", "ring", "--layout", "bigpacket", "--format", "json"]);
+    let (_, out, err) = outcome(&mut analyze);
+    let again: Value = serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error}: {err}"));
+    let mut delays = again["reconciled"]["delays"].as_array().unwrap_or_else(|| panic!("{err}")).clone();
+    // Declared protocols come behind the others.
+    delays.sort_by_key(|of| of["output"].as_str().unwrap_or_default().to_owned());
+    are_sound(&Value::Array(delays.clone()));
+    let (mut declared, hand) = (delays[0].clone(), &by_hand["reconciled"]["delays"][0]);
+    assert_eq!((&declared["protocol"], &hand["protocol"]), (&"layout:bigpacket".into(), &"bigpacket".into()));
+    declared["protocol"] = hand["protocol"].clone();
+    assert_eq!(&declared, hand);
+    let owners = |summary: &Value| summary["totals"]["owners"].clone();
+    assert_eq!(owners(&again), owners(by_hand));
+    let mut convert = wireproof(folder);
+    convert.args(["ring", "convert", "ring", "--to", "chrome", "-o", "b.json", "--wire", "show.pcapng"]);
+    let (code, _, err) = outcome(convert.args(["--layout", "bigpacket"]));
+    assert!(code == 0 && err.contains("pole-a (layout:bigpacket): wire_send of "), "{err}");
+    let trace = fs::read_to_string(folder.join("b.json")).unwrap();
+    assert!(trace.contains("layout:bigpacket 1 from 127.0.0.1"), "the arrivals have a row");
+}
+
 /// Every output has times, and on one host with one clock nothing arrives before it was sent.
 fn are_sound(delays: &Value) {
     let outputs = delays.as_array().unwrap_or_else(|| panic!("no times: {delays}"));
@@ -83,6 +107,9 @@ fn times_from_send_to_arrival_are_shown_by_observe_analyze_and_convert() {
                 open, &again["reconciled"]["delays"][0]["frames"],
                 "5 ms between wall clocks say no order"
             );
+            if file == "show.pcapng" {
+                by_layout(folder.path(), &again);
+            }
         }
         let (_, table, _) =
             outcome(wireproof(folder.path()).args(["analyze", "show.tape", "--ring", "ring"]));

@@ -78,6 +78,108 @@ fn the_documentation_leads_from_an_empty_file_to_a_pass() {
     }
     passes(dir);
     finds_what_was_planted(dir);
+    is_replayed(dir);
+    is_cut_by_filter(dir);
+    is_set_by_file_and_variable(dir);
+}
+
+fn is_replayed(dir: &Path) {
+    let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let to = socket.local_addr().unwrap();
+    let replay = format!("replay pixnet.pcap --speed 0 --to {to}");
+    let (code, _, said) = run(dir, &replay);
+    assert!(code == 6 && said.contains("--layout FILE knows another one"), "{said}");
+    let (code, account) = json(dir, &format!("{replay} --layout pixnet.toml"));
+    assert_eq!((code, &account["datagrams"]), (0, &Value::from(900)), "{account}");
+    let mut first = [0; 2048];
+    let octets = socket.recv(&mut first).unwrap();
+    assert_eq!((octets, &first[..7]), (1216, &b"PX\x01\x04\0\0\0"[..]), "the payload is as captured");
+    let (code, _, said) = run(dir, &format!("{replay} --layout pixnet.toml --all"));
+    assert!(code == 2 && said.contains("cannot be used with"), "{said}");
+}
+
+fn is_cut_by_filter(dir: &Path) {
+    let cut = |expression: &str| {
+        let mut command = wireproof(dir);
+        command.args([
+            "slice",
+            "pixnet.pcap",
+            "--layout",
+            "pixnet.toml",
+            "-o",
+            "cut.pcapng",
+            "--where",
+            expression,
+        ]);
+        outcome(&mut command)
+    };
+    for expression in
+        ["protocol == layout:pixnet", "layout == pixnet && stream_id == 4", "kind == layout:pixnet"]
+    {
+        let (code, _, said) = cut(expression);
+        assert!(code == 0 && said.contains("900 records of 1 of 1 streams"), "{expression}: {said}");
+        let (code, summary) = json(dir, "analyze cut.pcapng --layout pixnet.toml");
+        assert_eq!((code, &summary["datagrams"]["by_kind"]["layout:pixnet"]), (0, &Value::from(900)));
+        fs::remove_file(dir.join("cut.pcapng")).unwrap();
+    }
+    let (code, _, said) = cut("protocol == layout:other");
+    assert!(
+        code == 2 && said.contains("none of the 1 streams of pixnet.pcap fits protocol == layout:other"),
+        "{said}"
+    );
+    assert!(!dir.join("cut.pcapng").exists());
+    let mut command = wireproof(dir);
+    command.args(["analyze", "pixnet.pcap", "--layout", "pixnet.toml", "--format", "json", "--where"]);
+    let (code, out, _) = outcome(command.arg("protocol == layout:pixnet"));
+    let summary: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((code, &summary["streams"][0]["datagrams"]), (0, &Value::from(900)));
+    let (code, _, said) = run(dir, "slice pixnet.pcap -o cut.pcapng");
+    assert!(code == 2 && said.contains("--finding"), "{said}");
+    let (code, _, said) = run(dir, "slice pixnet.pcap --where port==7100 --around 2s -o cut.pcapng");
+    assert!(code == 2 && said.contains("cannot be used with"), "{said}");
+}
+
+fn is_set_by_file_and_variable(dir: &Path) {
+    let kinds = |(code, out, said): (i32, String, String)| {
+        let summary: Value = serde_json::from_str(&out).unwrap_or_else(|e| panic!("{code} {e}: {said}"));
+        summary["datagrams"]["by_kind"].clone()
+    };
+    let analyze = ["analyze", "../pixnet.pcap", "--format", "json"];
+    let below = dir.join("below");
+    fs::create_dir(&below).unwrap();
+    fs::create_dir_all(dir.join(".config/wireproof")).unwrap();
+    fs::write(dir.join(".config/wireproof/config.toml"), "layout = [\"../../pixnet.toml\", \"bigpacket\"]\n")
+        .unwrap();
+    let here = |more: &[&str]| {
+        let mut command = wireproof(&below);
+        command.env("HOME", dir).args(more);
+        command
+    };
+    let want = serde_json::json!({ "layout:pixnet": 900 });
+    assert_eq!(kinds(outcome(&mut here(&analyze))), want, "the user's file");
+    let (code, shown, said) = outcome(&mut here(&["config", "show"]));
+    let line = shown.lines().find(|line| line.starts_with("layout ")).unwrap_or_else(|| panic!("{said}"));
+    assert!(code == 0 && line.contains("pixnet.toml,bigpacket") && line.ends_with("config.toml"), "{line}");
+    fs::write(below.join("wireproof.toml"), "layout = [\"artdmx\"]\n").unwrap();
+    assert_eq!(
+        kinds(outcome(&mut here(&analyze))),
+        serde_json::json!({}),
+        "the file of the folder is stronger"
+    );
+    assert_eq!(
+        kinds(outcome(here(&analyze).env("WIREPROOF_LAYOUT", "../pixnet.toml"))),
+        want,
+        "the variable"
+    );
+    assert_eq!(kinds(outcome(here(&analyze).args(["--layout", "../pixnet.toml"]))), want, "the command line");
+    fs::write(below.join("wireproof.toml"), "layout = [\"absent.toml\"]\n").unwrap();
+    let (code, out, said) = outcome(&mut here(&analyze));
+    assert!(code == 6 && out.is_empty() && said.contains("absent.toml cannot be read"), "{said}");
+    let (_, template, _) = run(dir, "config template");
+    assert!(
+        template.contains("# --layout, WIREPROOF_LAYOUT; default: none\n#layout = [\"my-protocol.toml\"]"),
+        "{template}"
+    );
 }
 
 fn passes(dir: &Path) {

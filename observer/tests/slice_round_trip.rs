@@ -5,11 +5,12 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use wireproof::capture::{self, Record};
-use wireproof::slice::{Around, Request, slice};
+use wireproof::slice::{Around, Request, slice, slice_where};
 use wireproof::{analysis, capture::SourceReport};
 use wireproof_fixture::{cases, write_pcap};
 use wireproof_protocols::Severity;
 use wireproof_protocols::verify::{Account, Finding, Options, StreamAccount};
+use wireproof_reports::Filter;
 
 /// Findings that a piece cannot show again, as `input code`, and why.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[];
@@ -135,6 +136,62 @@ fn every_finding_of_the_other_half_of_the_corpus_is_found_again_in_its_piece() {
 }
 
 /// A long run of one universe in which every 50th datagram has a priority over 200.
+/// Streams of a summary without what a place in a file decides.
+fn told(account: &Account) -> Vec<String> {
+    let one = |s: &StreamAccount| {
+        let of = (s.protocol.name(), s.kind, s.source, s.stream_id, s.datagrams, s.bytes);
+        format!("{of:?} {:?} {:?}", s.sequence, s.interval_ns)
+    };
+    account.streams.iter().map(one).collect()
+}
+
+/// Cuts by a filter: the piece alone tells of the streams what the filter leaves of the whole.
+fn cut_by_filter(name: &str, text: &str, least_left_out: u64) -> u64 {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, piece) = (folder.path().join("whole.pcap"), folder.path().join("piece.pcapng"));
+    let case = cases().into_iter().find(|case| case.name == name).unwrap();
+    write_pcap(&(case.build)(1).unwrap(), &mut File::create(&path).unwrap()).unwrap();
+    let options = Options::default();
+    let (_, mut whole) = analyzed(&path, &options);
+    let text = &text.replace("FIRST", &whole.streams[0].stream_id.to_string());
+    let wanted = Filter::parse(text).unwrap();
+    wireproof_reports::filter::filter(&mut whole, &wanted, &[]);
+    let cut = slice_where(&path, &wanted, &options, &piece).unwrap();
+    let (report, alone) = analyzed(&piece, &options);
+    assert_eq!((report.damaged, report.packets), (None, cut.records), "{name} {text}");
+    assert_eq!(told(&alone), told(&whole), "{name} {text}");
+    assert_eq!(cut.streams, whole.streams.len() as u64);
+    assert_eq!(comments(&piece)[0].1, format!("wireproof: cut with --where {text}"));
+    assert!(cut.left_out >= least_left_out, "{name} {text}: {cut:?}");
+    cut.fragments
+}
+
+#[test]
+fn streams_that_fit_a_filter_are_cut_out_whole_and_alone() {
+    for (name, text, left_out) in [
+        ("sacn-drop-one", "universe == FIRST", 2),
+        ("sacn-sync-orphan", "kind == sync", 1),
+        ("artnet-drop-one", "stream_id != FIRST", 1),
+        ("bigpacket-drop-one", "stream_id >= 0", 0),
+    ] {
+        assert_eq!(cut_by_filter(name, text, left_out), 0, "{name}");
+    }
+    let fragments = cut_by_filter("ddp-fragments", "stream_id >= 0", 0);
+    assert!(fragments > 100, "fragments belong to their datagram: {fragments}");
+}
+
+#[test]
+fn a_filter_that_no_stream_fits_writes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, piece) = (folder.path().join("whole.pcap"), folder.path().join("piece.pcapng"));
+    let case = cases().into_iter().find(|case| case.name == "sacn-drop-one").unwrap();
+    write_pcap(&(case.build)(1).unwrap(), &mut File::create(&path).unwrap()).unwrap();
+    let wanted = Filter::parse("protocol == ddp").unwrap();
+    let refused = slice_where(&path, &wanted, &Options::default(), &piece).unwrap_err().to_string();
+    assert!(refused.starts_with("none of the ") && refused.contains("fits protocol == ddp"), "{refused}");
+    assert!(!piece.exists());
+}
+
 fn long_run(path: &Path) {
     let case = cases().into_iter().find(|c| c.name == "sacn-clean-1").unwrap();
     let mut planted = (case.build)(1).unwrap();

@@ -23,7 +23,8 @@ pub(super) fn run(args: &AnalyzeArgs) -> Result<u8, Failure> {
         let what = format!("nothing could be read of {}, {damage}", read.name);
         return Err(Failure::io(&what, "fetch the capture again"));
     }
-    let reconciled = rings::of_files(&mut account, &args.ring, args.ring_clock, &args.files)?;
+    let reconciled =
+        rings::of_files(&mut account, &args.ring, args.ring_clock, (&args.files, terms.options.layouts))?;
     let settled = terms.settle(&mut account);
     let (source, observer) = (analysis::source(read), Observer::default());
     let mut summary = Summary::settled(&account, source, observer, false, settled);

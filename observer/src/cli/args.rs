@@ -344,16 +344,21 @@ pub(super) struct ExplainArgs {
 Examples:
   wireproof slice show.pcapng --finding f0007 --around 30f -o f0007.pcapng
   wireproof slice show.pcapng --finding f0001 --around 2s --rig rig.toml -o f0001.pcapng
+  wireproof slice show.pcapng --where 'source == 10.0.0.5 && universe in 1..4' -o desk.pcapng
 
-Give --rig, --layout and --strict as in the run that gave the finding its id; a filter (--where) changes no id. The piece is checked: it is made
-longer than --around while analyze does not find the finding again in it.")]
+Give --rig, --layout and --strict as in the run that gave the finding its id; a filter (--where) there changed no id. The
+piece is checked: it is made longer than --around while analyze does not find the finding again in it. With --where it is
+every record of the streams that fit, and of IP fragments all, because only the last of a datagram tells whose they are.")]
 pub(super) struct SliceArgs {
     /// The capture; it is read several times, so that standard input will not do
     #[arg(value_name = "FILE")]
     pub(super) file: PathBuf,
     /// The finding's id, such as f0007
-    #[arg(long, value_name = "ID")]
-    pub(super) finding: String,
+    #[arg(long, value_name = "ID", required_unless_present = "where")]
+    pub(super) finding: Option<String>,
+    /// Cut whole streams instead, those that fit, such as 'protocol == sacn && universe in 1..12'
+    #[arg(id = "where", long = "where", value_name = "EXPR", conflicts_with_all = ["finding", "around", "all"])]
+    pub(super) filter: Option<String>,
     /// What to keep at least around the first occurrence: frames (30f) or time (500ms, 2s)
     #[arg(long, value_name = "SPAN", default_value = "30f")]
     pub(super) around: Around,

@@ -30,6 +30,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 use wireproof_protocols::ddp;
+use wireproof_protocols::layout::Layouts;
 use wireproof_protocols::verify::Options;
 use wireproof_reports::{Summary, Terms};
 
@@ -115,7 +116,7 @@ pub(super) fn run(args: &DemoArgs) -> Result<u8, Failure> {
     let (_service, url) = service(&ring.path, &["--normal-priority".into()])?;
     demo.introduce(&url);
     let mut observed = demo.observe(source, device, &url, &ended)?;
-    let reconciled = rings::of_drains(&mut observed, &demo.rings(), &[])?;
+    let reconciled = rings::of_drains(&mut observed, &demo.rings(), &[], Layouts::default())?;
     let deeds = demo.deeds()?;
     let comparison = compare(&observed.account, &deeds, &demo.outputs);
     let mut summary = observe::summary(&observed);

@@ -96,7 +96,7 @@ impl From<RigError> for Failure {
 impl From<SliceError> for Failure {
     fn from(error: SliceError) -> Self {
         let code = match error {
-            SliceError::NoFinding { .. } => USAGE,
+            SliceError::NoFinding { .. } | SliceError::NoStream { .. } => USAGE,
             _ => IO,
         };
         Failure::Said { code, text: error.to_string() }

@@ -129,6 +129,11 @@ pub(super) fn load(given: &[PathBuf]) -> Result<Layouts, Failure> {
     })
 }
 
+/// The name of a layout that comes with the program, not a file.
+pub(super) fn is_shipped(path: &Path) -> bool {
+    shipped(path).is_some()
+}
+
 fn shipped(path: &Path) -> Option<&'static Shipped> {
     SHIPPED.iter().find(|shipped| path.as_os_str() == shipped.name)
 }

@@ -200,7 +200,7 @@ fn finish(
     alerter: Option<Alerter>,
 ) -> Result<u8, Failure> {
     let kept = arrivals(args, &observed);
-    let reconciled = rings::of_drains(&mut observed, &args.drain_dir, &kept)?;
+    let reconciled = rings::of_drains(&mut observed, &args.drain_dir, &kept, terms.options.layouts)?;
     let settled = terms.settle(&mut observed.account);
     let mut summary = settled_summary(&observed, settled);
     summary.reconciled = reconciled;

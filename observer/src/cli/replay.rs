@@ -1,7 +1,7 @@
 //! `wireproof replay`: the datagrams of a capture on the wire again, at the times they were captured at.
 
 use super::failure::{self, Failure};
-use super::{output, transmit};
+use super::{layouts, output, transmit};
 use crate::live::interfaces;
 use crate::send::clock::Monotonic;
 use crate::send::replay::{Mapping, Replayed, Rule, Sockets, Target, Timeline, WAITING, Which, read, replay};
@@ -59,6 +59,10 @@ pub(super) struct ReplayArgs {
     /// Shorten gaps in the file to this long
     #[arg(long, value_name = "TIME", value_parser = super::quantity::time)]
     max_gap: Option<Duration>,
+    /// Also replay the house protocol of this layout: a TOML file, or the name of one of `wireproof layouts list`; may be
+    /// given several times
+    #[arg(long, value_name = "LAYOUT", conflicts_with = "all")]
+    layout: Vec<PathBuf>,
     /// Every UDP datagram, not only those of lighting protocols
     #[arg(long)]
     all: bool,
@@ -115,7 +119,8 @@ pub(super) fn run(args: &ReplayArgs) -> Result<u8, Failure> {
     let stop = || interrupted.load(Ordering::Relaxed);
     let (to, parts) = crossbeam_channel::bounded(WAITING);
     let (path, rounds) = (args.file.clone(), args.rounds);
-    let which = if args.all { Which::All } else { Which::Lighting };
+    let layouts = layouts::load(&args.layout)?;
+    let which = if args.all { Which::All } else { Which::Lighting(layouts) };
     let reader = thread::spawn(move || read(&path, which, rounds, &to));
     let mut clock = Monotonic::for_this_thread();
     let done = replay(&parts, &mapping, &mut timeline, &mut clock, &mut sockets, &stop);
@@ -200,7 +205,7 @@ impl Account<'_> {
 
     fn left_out(&self, out: &mut dyn Write) -> Result<(), Failure> {
         let reasons = [
-            (self.done.other, "of other protocols (--all)"),
+            (self.done.other, "of other protocols (--all, --layout)"),
             (self.done.cut, "cut by the capture"),
             (self.done.unmapped, "not named by --map"),
         ];
@@ -230,7 +235,10 @@ fn end(args: &ReplayArgs, done: &Replayed, sent: &Sent) -> Result<u8, Failure> {
                 ("holds no datagram for an address that --map names", "add --to, or another --map")
             }
             (_, 1.., _) => ("holds no whole datagram", "capture without a snap length (tcpdump -s 0)"),
-            (_, _, 1..) => ("holds no datagram of a lighting protocol", "--all replays the others"),
+            (_, _, 1..) => (
+                "holds no datagram of a lighting protocol",
+                "--layout FILE knows another one, --all replays everything",
+            ),
             _ => ("holds no UDP datagram", "name another capture"),
         };
         return Err(Failure::io(&format!("{name} {what}"), todo));

@@ -9,8 +9,9 @@ use crate::live::drain::{DrainSpan, RingCheck};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use wireproof_protocols::layout::Layouts;
 use wireproof_protocols::verify::{Account, Options};
-use wireproof_protocols::{Faults, Marks, Pdu, Timestamp, registry};
+use wireproof_protocols::{Faults, Marks, Pdu, Timestamp};
 use wireproof_recorder::offset::{DRIFT_PPM, Track};
 use wireproof_reports::reconcile::{Clock, Delays, DeviceRecord, OutputDelays, Reconciled, reconcile};
 use wireproof_reports::tape::Event;
@@ -24,6 +25,7 @@ pub(super) fn of_drains(
     observed: &mut Observed,
     directory: &Path,
     kept: &[PathBuf],
+    layouts: Layouts,
 ) -> Result<Option<Reconciled>, Failure> {
     let good = |span: &&DrainSpan| matches!(span.ring, Some(RingCheck::Ok(_))) && !span.file_name.is_empty();
     let mut record = DeviceRecord::default();
@@ -43,7 +45,7 @@ pub(super) fn of_drains(
     let anchored = Clock::Anchored { uncertainty_ns: APART_NS };
     let clock = Track::new(&exchanges, DRIFT_PPM).map_or(anchored, Clock::Measured);
     let mut told = reconcile(&mut observed.account, &record, &clock);
-    told.delays = delays(&observed.account, &record, &clock, kept, 0);
+    told.delays = delays((&observed.account, layouts), &record, &clock, kept, 0);
     Ok(Some(told))
 }
 
@@ -55,7 +57,7 @@ pub(super) fn of_files(
     account: &mut Account,
     paths: &[PathBuf],
     apart: Duration,
-    kept: &[PathBuf],
+    (kept, layouts): (&[PathBuf], Layouts),
 ) -> Result<Option<Reconciled>, Failure> {
     if paths.is_empty() {
         return Ok(None);
@@ -67,7 +69,7 @@ pub(super) fn of_files(
     }
     let clock = Clock::Anchored { uncertainty_ns: u64::try_from(apart.as_nanos()).unwrap_or(u64::MAX) };
     let mut told = reconcile(account, &record, &clock);
-    told.delays = delays(account, &record, &clock, kept, 0);
+    told.delays = delays((account, layouts), &record, &clock, kept, 0);
     Ok(Some(told))
 }
 
@@ -77,7 +79,7 @@ pub(super) fn of_files(
 /// A capture that cannot be read, or a ring that cannot be believed.
 pub(super) fn of_image(
     image: &[u8],
-    captures: &[PathBuf],
+    (captures, layouts): (&[PathBuf], Layouts),
     offset_ns: i64,
 ) -> Result<Vec<OutputDelays>, Failure> {
     let mut record = DeviceRecord::default();
@@ -85,18 +87,18 @@ pub(super) fn of_image(
         // A legacy ring has no clock that a capture could stand beside.
         return Ok(Vec::new());
     }
-    let (_, mut account) = analysis::analyze(captures, Options::default())?;
+    let (_, mut account) = analysis::analyze(captures, Options { layouts, ..Options::default() })?;
     for stream in &mut account.streams {
         stream.first_ns = stream.first_ns.saturating_add(offset_ns);
         stream.last_ns = stream.last_ns.saturating_add(offset_ns);
     }
     let clock = Clock::Anchored { uncertainty_ns: APART_NS };
-    Ok(delays(&account, &record, &clock, captures, offset_ns))
+    Ok(delays((&account, layouts), &record, &clock, captures, offset_ns))
 }
 
 /// Goes through files once more, for the times from send to arrival.
 fn delays(
-    account: &Account,
+    (account, layouts): (&Account, Layouts),
     record: &DeviceRecord,
     clock: &Clock,
     files: &[PathBuf],
@@ -105,8 +107,8 @@ fn delays(
     let mut delays = Delays::new(account, record, clock);
     for file in files.iter().filter(|file| file.as_os_str() != "-") {
         // It was read before, so that whatever is wrong with it has been told.
-        let _ = capture::read_path(file, &mut |item| {
-            if let Some((at, source, pdu)) = data(&item) {
+        let _ = capture::read_into(file, layouts, &mut |item: Item<'_>| {
+            if let Some((at, source, pdu)) = data(&item, layouts) {
                 let stream = pdu.stream.unwrap_or_default();
                 let at_ns = at.0.saturating_add(offset_ns);
                 delays.arrival(at_ns, pdu.kind.protocol, source, stream, pdu.sequence);
@@ -117,10 +119,10 @@ fn delays(
 }
 
 /// A datagram of a frame: goodbyes and repetitions by the capture are none.
-fn data<'a>(item: &Item<'a>) -> Option<(Timestamp, IpAddr, Pdu<'a>)> {
+fn data<'a>(item: &Item<'a>, layouts: Layouts) -> Option<(Timestamp, IpAddr, Pdu<'a>)> {
     let (arrival, source, pdu) = match item {
         Item::Datagram(arrival, datagram) => {
-            let decoder = registry::claim(datagram)?;
+            let decoder = layouts.claim(datagram)?;
             (arrival, datagram.source, decoder.decode(datagram, &mut Faults::default()).ok()?)
         }
         Item::Taped(Event::Datagram(arrival, datagram, noted, _)) if !noted.copy => {

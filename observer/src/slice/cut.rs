@@ -62,7 +62,8 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    fn add(&mut self, at: Timestamp) {
+    /// Another record.
+    pub(super) fn add(&mut self, at: Timestamp) {
         if self.records == 0 {
             (self.from, self.to) = (at, at);
         }

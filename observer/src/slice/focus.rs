@@ -24,8 +24,9 @@ pub(super) struct Focus {
     layouts: Layouts,
 }
 
+/// What tells a stream from others.
 #[derive(Debug)]
-struct Stream {
+pub(super) struct Stream {
     protocol: Protocol,
     kind: &'static str,
     source: SocketAddr,
@@ -37,15 +38,7 @@ struct Stream {
 impl Focus {
     /// The focus of a finding; without a stream every record is its own.
     pub(super) fn of(found: &Finding, account: &Account, layouts: Layouts) -> Focus {
-        let stream =
-            found.stream.and_then(|index| account.streams.get(index)).map(|s: &StreamAccount| Stream {
-                protocol: s.protocol,
-                kind: s.kind,
-                source: s.source,
-                stream_id: s.stream_id,
-                part: s.part,
-                sender: s.sender.as_deref().and_then(rig_file::parse_cid),
-            });
+        let stream = found.stream.and_then(|index| account.streams.get(index)).map(Stream::of);
         Focus { stream, layouts }
     }
 
@@ -72,16 +65,34 @@ impl Focus {
 }
 
 impl Stream {
+    /// That of an account.
+    pub(super) fn of(s: &StreamAccount) -> Stream {
+        Stream {
+            protocol: s.protocol,
+            kind: s.kind,
+            source: s.source,
+            stream_id: s.stream_id,
+            part: s.part,
+            sender: s.sender.as_deref().and_then(rig_file::parse_cid),
+        }
+    }
+
+    /// Sender and number, to look it up by.
+    pub(super) fn key(&self) -> (IpAddr, u32) {
+        (self.source.ip(), self.stream_id)
+    }
+
     fn host(&self, address: IpAddr) -> Nearness {
         if self.source.ip() == address { Nearness::Company } else { Nearness::Bystander }
     }
 
-    fn is_own(&self, d: &Datagram<'_>, pdu: &Pdu<'_>) -> bool {
+    /// The datagram is one of the stream.
+    pub(super) fn is_own(&self, d: &Datagram<'_>, pdu: &Pdu<'_>) -> bool {
         let port = self.protocol != Protocol::Ddp || self.source.port() == d.source.port();
         port && pdu.kind.protocol == self.protocol
             && pdu.kind.short() == self.kind
             && d.source.ip() == self.source.ip()
-            && pdu.stream == Some(self.stream_id)
+            && pdu.stream.unwrap_or_default() == self.stream_id
             && pdu.part == self.part
             && pdu.sender == self.sender
     }

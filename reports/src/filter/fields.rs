@@ -69,7 +69,7 @@ const fn number(name: &'static str, field: Field, meaning: &'static str) -> Entr
 
 /// All fields, in the order in which errors and the documentation list them.
 pub const FIELDS: [Entry; 13] = [
-    text("protocol", Field::Protocol, "sacn, ddp, artnet, bigpacket, kinet"),
+    text("protocol", Field::Protocol, "sacn, ddp, artnet, bigpacket, kinet, layout:NAME"),
     text("kind", Field::Kind, "packet kind, with or without its protocol: data, ArtDmx, sacn/sync"),
     text("source", Field::Source, "source address, with or without its port"),
     text("destination", Field::Destination, "any destination address, with or without its port"),
@@ -80,7 +80,11 @@ pub const FIELDS: [Entry; 13] = [
     number("port", Field::Port, "any UDP destination port"),
     number("source_port", Field::SourcePort, "UDP source port of the first datagram"),
     number("stream_id", Field::StreamId, "universe, Port-Address, DDP ID or device id"),
-    number("universe", Field::Universe, "sACN universe or Art-Net Port-Address"),
+    number(
+        "universe",
+        Field::Universe,
+        "sACN universe, Art-Net Port-Address or stream of a layout without chunks",
+    ),
     number("priority", Field::Priority, "any sACN priority that was sent"),
 ];
 

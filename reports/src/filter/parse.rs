@@ -198,9 +198,11 @@ impl Parser<'_> {
         };
         let pattern = Pattern::of(&text);
         let known = |p: &Protocol| pattern.fits(p.name());
-        if field.field == Field::Protocol && !text.starts_with("layout") && !PROTOCOLS.iter().any(known) {
+        // Nobody knows here which layouts a run has.
+        let declared = pattern.begins_like("layout:");
+        if field.field == Field::Protocol && !declared && !PROTOCOLS.iter().any(known) {
             let known = PROTOCOLS.map(Protocol::name).join(", ");
-            return Err(self.wrong(&format!("{text:?} is no protocol; known are {known}")));
+            return Err(self.wrong(&format!("{text:?} is no protocol; known are {known}, layout:NAME")));
         }
         if matches!(field.field, Field::Source | Field::Destination) && text.contains('/') {
             let problem =

@@ -31,16 +31,17 @@ impl<'a> Seen<'a> {
         match field {
             Field::Protocol => texts([s.protocol.name()]),
             Field::Kind => {
-                Known::Texts(vec![s.kind.into(), format!("{}/{}", s.protocol.name(), s.kind).into()])
+                let full = format!("{}/{}", s.protocol.name(), s.kind);
+                // Of a declared protocol `by_kind` has the name alone: it has one kind.
+                let alone = s.protocol.layout().map(|_| s.protocol.name().into());
+                Known::Texts([s.kind.into(), full.into()].into_iter().chain(alone).collect())
             }
             Field::Source => addresses([s.source]),
             Field::Destination => addresses(s.destinations.iter().copied()),
             Field::Sender => texts(s.sender.as_deref()),
             Field::Name => texts(s.name.as_deref()),
             Field::Output => texts(s.output.and_then(|o| self.outputs.get(o)).map(|o| o.name.as_str())),
-            Field::Layout => {
-                texts(s.kind.strip_prefix("layout:").or(s.protocol.name().strip_prefix("layout:")))
-            }
+            Field::Layout => texts(s.protocol.name().strip_prefix("layout:")),
             Field::Port => Known::Numbers(s.destinations.iter().map(|d| u64::from(d.port())).collect()),
             Field::SourcePort => Known::Numbers(vec![u64::from(s.source.port())]),
             Field::StreamId => Known::Numbers(vec![u64::from(s.stream_id)]),
@@ -83,6 +84,7 @@ impl Subject for DeclaredStream<'_> {
         };
         match field {
             Field::Protocol => texts([o.protocol.name()]),
+            Field::Layout => texts(o.protocol.name().strip_prefix("layout:")),
             Field::Output => texts([o.name.as_str()]),
             Field::Source => bare(o.source),
             Field::Destination => bare(o.destination),
@@ -109,7 +111,10 @@ fn addresses(list: impl IntoIterator<Item = SocketAddr>) -> Known<'static> {
 }
 
 fn universe(protocol: Protocol, id: u32) -> Known<'static> {
-    let has = matches!(protocol, Protocol::Sacn | Protocol::ArtNet);
+    let has = match protocol.layout() {
+        Some(table) => !table.layout.has_chunks(),
+        None => matches!(protocol, Protocol::Sacn | Protocol::ArtNet),
+    };
     Known::Numbers(has.then_some(u64::from(id)).into_iter().collect())
 }
 

@@ -59,6 +59,9 @@ fn an_expression_means_what_it_says() {
         "!(protocol == ddp || universe == 8)",
         "PROTOCOL == SACN",
         "layout != x",
+        "protocol != layout:x",
+        "protocol in [LAYOUT:x, sacn]",
+        "protocol == '*'",
     ];
     let no = [
         "protocol == ddp",
@@ -71,6 +74,8 @@ fn an_expression_means_what_it_says() {
         "priority > 150",
         "priority != 100",
         "layout == *",
+        "protocol == layout:*",
+        "protocol == '*:x'",
         "port == 4048 || universe == 1 && protocol == sacn",
         "! universe == 7",
     ];
@@ -96,7 +101,8 @@ fn what_is_not_known_decides_nothing_that_the_rest_does_not() {
 fn every_error_stands_under_the_place_it_is_about_and_says_what_is_allowed() {
     let cases = [
         ("protocol == sacn && unviverse in 1..12", "unviverse", "known are protocol, kind, source"),
-        ("protocol == sacm", "sacm", "known are sacn, ddp, artnet, bigpacket, kinet"),
+        ("protocol == sacm", "sacm", "known are sacn, ddp, artnet, bigpacket, kinet, layout:NAME"),
+        ("protocol == layout", "layout", "known are sacn, ddp, artnet, bigpacket, kinet, layout:NAME"),
         (
             "source == 10.0.0.0/24",
             "10.0.0.0/24",

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use wireproof_protocols::Protocol;
+use wireproof_protocols::layout::{Layout, Scope, Step};
 use wireproof_protocols::verify::Account;
 use wireproof_recorder::analysis::quantiles::Quantiles;
 use wireproof_recorder::offset::{Order, order};
@@ -251,8 +252,24 @@ fn has_number(protocol: Protocol, place: Option<u16>, first: u16, count: u64, nu
         Protocol::Sacn | Protocol::ArtNet => {
             place.is_none_or(|place| u64::from(place) < count) && number & 0xff == first & 0xff
         }
-        Protocol::Kinet | Protocol::Layout(_) => false,
+        Protocol::Layout(id) => is_declared_number(&id.table().layout, place, first, count, number),
+        Protocol::Kinet => false,
     }
+}
+
+/// The same of a declared protocol, whose number the ring keeps the low 16 bits of.
+fn is_declared_number(layout: &Layout, place: Option<u16>, first: u32, count: u64, number: u32) -> bool {
+    let Some(sequence) = &layout.sequence else { return false };
+    let by_stream = !layout.has_chunks();
+    if by_stream && place.is_some_and(|place| u64::from(place) >= count) {
+        return false;
+    }
+    if sequence.step == Step::Frame || (by_stream && sequence.scope == Scope::Stream) {
+        return number & 0xffff == first;
+    }
+    let cycle = (i64::from(sequence.last) - i64::from(sequence.first) + 1).min(0x1_0000);
+    let behind = (i64::from(number & 0xffff) - i64::from(first)).rem_euclid(cycle);
+    u64::try_from(behind).is_ok_and(|behind| behind < count)
 }
 
 /// Half of the width: how far the middle may be off, ns.
@@ -276,6 +293,40 @@ fn delay(pairs: impl Iterator<Item = (Between, i64)> + Clone) -> Delay {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_number_of_a_layout_belongs_to_the_frame_as_the_layout_counts() {
+        use wireproof_protocols::layout::Layouts;
+        let chunked = |step: &str, more: &str| {
+            format!(
+                "name = \"x\"\nheader_len = 8\n[match]\nudp_dst = [7]\n\
+                 [[field]]\nname = \"n\"\nat = 0\nsize = 4\nrole = \"{step}\"\n\
+                 [[field]]\nname = \"i\"\nat = 4\nsize = 1\nrole = \"packet_index\"\n{more}"
+            )
+        };
+        let universes = "name = \"u\"\nheader_len = 8\n[match]\nudp_dst = [7]\n\
+             [[field]]\nname = \"n\"\nat = 0\nsize = 4\nrole = \"packet_seq\"\n\
+             [[field]]\nname = \"s\"\nat = 4\nsize = 2\nrole = \"stream_id\"\n";
+        let (frames, packets) = (chunked("frame_seq", ""), chunked("packet_seq", ""));
+        let short = chunked("packet_seq", "[sequence]\nfirst = 1\nlast = 10\n");
+        for (text, place, first, count, number, fits) in [
+            (frames.as_str(), 3, 7, 6, 0x1_0007, true),
+            (&frames, 3, 7, 6, 8, false),
+            (&packets, 3, 65_534, 6, 3, true),
+            (&packets, 3, 65_534, 6, 4, false),
+            (&packets, 3, 7, 6, 0x5_000c, true),
+            (&short, 3, 9, 4, 2, true),
+            (&short, 3, 9, 4, 3, false),
+            (universes, 3, 7, 4, 7, true),
+            (universes, 4, 7, 4, 7, false),
+            (universes, 3, 7, 4, 8, false),
+        ] {
+            let layouts = Layouts::new(vec![Layout::read(text).unwrap()]).unwrap();
+            let protocol = wireproof_protocols::Decoder::protocol(&layouts.decoders()[0]);
+            let has = has_number(protocol, Some(place), first, count, number);
+            assert_eq!(has, fits, "{text} {place} {first} {number}");
+        }
+    }
 
     #[test]
     fn a_number_belongs_to_the_frame_that_counts_over_it() {

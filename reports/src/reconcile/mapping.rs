@@ -18,14 +18,33 @@ pub(super) struct Slot {
 
 /// Every datagram of a frame is a stream of its own.
 fn is_by_stream(protocol: Protocol) -> bool {
-    matches!(protocol, Protocol::Sacn | Protocol::ArtNet)
+    match protocol.layout() {
+        Some(table) => !table.layout.has_chunks(),
+        None => matches!(protocol, Protocol::Sacn | Protocol::ArtNet),
+    }
+}
+
+/// What outputs of the account may speak: the protocols of the table, and the declared ones that were seen, in the order of
+/// their outputs.
+fn spoken(account: &Account) -> Vec<Protocol> {
+    let mut all = vec![Protocol::BigPacket, Protocol::Sacn, Protocol::Ddp, Protocol::ArtNet];
+    for declared in account.outputs.iter().map(|o| o.protocol).filter(|p| p.layout().is_some()) {
+        if !all.contains(&declared) {
+            all.push(declared);
+        }
+    }
+    all
+}
+
+/// The name in a ring's table is the protocol's; that of a layout stands there with `layout:` in front, or without.
+fn is_called(protocol: Protocol, name: &str) -> bool {
+    name == protocol.name() || protocol.layout().is_some_and(|table| name == table.layout.name)
 }
 
 /// Streams of the account that this writer's outputs drive, among those seen in `stamps`.
 pub(super) fn slots(account: &Account, life: &Life, stamps: (i64, i64)) -> Vec<Slot> {
-    let protocols = [Protocol::BigPacket, Protocol::Sacn, Protocol::Ddp, Protocol::ArtNet];
     let mut slots = Vec::new();
-    for protocol in protocols {
+    for protocol in spoken(account) {
         let devices = devices(life, protocol);
         if devices.is_empty() {
             continue;
@@ -42,7 +61,7 @@ pub(super) fn slots(account: &Account, life: &Life, stamps: (i64, i64)) -> Vec<S
 
 /// Rows of the ring's table that speak a protocol, each with the datagrams of its frame, in order.
 fn devices(life: &Life, protocol: Protocol) -> Vec<(u16, u64)> {
-    let id = life.tables.protocols.iter().find(|p| p.name == protocol.name()).map(|p| p.id);
+    let id = life.tables.protocols.iter().find(|p| is_called(protocol, &p.name)).map(|p| p.id);
     let rows = life.tables.devices.iter().filter(|d| Some(d.protocol) == id);
     let mut rows: Vec<(u16, u64)> =
         rows.filter_map(|d| Some((d.id, *life.made.get(&d.id)?))).filter(|(_, n)| *n > 0).collect();

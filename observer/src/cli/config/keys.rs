@@ -36,6 +36,7 @@ keys! {
     "color" "WIREPROOF_COLOR" "auto" "\"auto\"" false;
     "strict" "WIREPROOF_STRICT" "false" "false" false;
     "rig" "WIREPROOF_RIG" "" "\"rig.toml\"" true;
+    "layout" "WIREPROOF_LAYOUT" "" "[\"my-protocol.toml\"]" true;
     "where" "WIREPROOF_WHERE" "" "\"protocol == sacn && universe in 1..12\"" false;
     "join" "WIREPROOF_JOIN" "" "\"1-12,40\"" false;
     "join_on" "WIREPROOF_JOIN_ON" "" "\"eth1\"" false;

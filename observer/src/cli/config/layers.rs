@@ -5,6 +5,7 @@ use super::keys::{KEYS, Key, Reach, VERBS, key, nearest};
 use crate::cli::alerts;
 use crate::cli::args::Cli;
 use crate::cli::failure::Failure;
+use crate::cli::layouts;
 use crate::cli::say;
 use crate::infile;
 use clap::error::ErrorKind;
@@ -218,10 +219,13 @@ fn no_key(name: &str) -> String {
     }
 }
 
-/// A path in a file is meant from where the file is.
+/// A path in a file is meant from where the file is; a layout that comes with the program is no path.
 fn placed(key: &Key, values: Vec<String>, file: &Path) -> Vec<String> {
     let folder = file.parent().unwrap_or(Path::new(""));
-    let place = |value: String| folder.join(value).to_string_lossy().into_owned();
+    let place = |value: String| match key.name == "layout" && layouts::is_shipped(Path::new(&value)) {
+        true => value,
+        false => folder.join(value).to_string_lossy().into_owned(),
+    };
     if key.path { values.into_iter().map(place).collect() } else { values }
 }
 
@@ -324,6 +328,9 @@ mod tests {
             "rig = \"rig.toml\"\ndrain_every = \"2s\"\nkeep = 3\nalert_on = [\"SEQ-LOST\", \"verdict\"]\n";
         let layer = parse(Path::new("/etc/w/config.toml"), text).unwrap();
         assert_eq!(layer["rig"], ["/etc/w/rig.toml"]);
+        let text = "layout = [\"my.toml\", \"bigpacket\", \"./artdmx\"]\n";
+        let layouts = parse(Path::new("/etc/w/config.toml"), text).unwrap();
+        assert_eq!(layouts["layout"], ["/etc/w/my.toml", "bigpacket", "/etc/w/./artdmx"]);
         assert_eq!((layer["drain_every"][0].as_str(), layer["keep"][0].as_str()), ("2s", "3"));
         assert_eq!(layer["alert_on"], ["SEQ-LOST", "verdict"]);
     }

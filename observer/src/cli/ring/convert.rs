@@ -10,7 +10,7 @@ pub(super) use args::ConvertArgs;
 
 use super::{load, places};
 use crate::cli::failure::Failure;
-use crate::cli::{output, rings, say};
+use crate::cli::{layouts, output, rings, say};
 use args::{Pack, To};
 use manifest::{ClockFacts, Drawn, Manifest, RingFacts, Writer};
 use pack::Listed;
@@ -158,10 +158,11 @@ impl Scene {
             };
             manifest.clock = Some(self.clock_facts(wall, args));
             let clock = wire::Clock::new(wall, args, self.range);
+            let layouts = layouts::load(&args.layout)?;
             for path in &args.wire {
-                wire::arrivals(path, &clock, &mut self.timeline)?;
+                wire::arrivals(path, layouts, &clock, &mut self.timeline)?;
             }
-            manifest.arrivals = rings::of_image(image, &args.wire, args.wire_offset)?;
+            manifest.arrivals = rings::of_image(image, (&args.wire, layouts), args.wire_offset)?;
             manifest.arrivals.iter().map(delay_words).for_each(|line| say(&line));
             for path in &args.findings {
                 wire::findings(path, &clock, &mut self.timeline)?;

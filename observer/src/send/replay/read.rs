@@ -1,11 +1,11 @@
 //! The reading half of a replay: the datagrams of a capture in portions over a bounded channel.
 
-use crate::capture::{CaptureError, Item, read_path};
+use crate::capture::{CaptureError, Item, read_into};
 use crossbeam_channel::Sender;
 use std::net::SocketAddr;
 use std::ops::Range;
 use std::path::Path;
-use wireproof_protocols::registry::claim;
+use wireproof_protocols::layout::Layouts;
 use wireproof_protocols::{Datagram, Timestamp};
 
 /// Most datagrams of one portion.
@@ -16,12 +16,28 @@ const FULL_OCTETS: usize = 1 << 18;
 pub const WAITING: usize = 4;
 
 /// Which datagrams are replayed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub enum Which {
-    /// Those that a decoder claims.
-    Lighting,
+    /// Those that a decoder claims, of the registry or of these layouts.
+    Lighting(Layouts),
     /// Every UDP datagram.
     All,
+}
+
+impl Which {
+    fn layouts(self) -> Layouts {
+        match self {
+            Which::Lighting(layouts) => layouts,
+            Which::All => Layouts::default(),
+        }
+    }
+
+    fn has(self, d: &Datagram<'_>) -> bool {
+        match self {
+            Which::Lighting(layouts) => layouts.claim(d).is_some(),
+            Which::All => true,
+        }
+    }
 }
 
 /// What the reader hands over, in file order.
@@ -95,7 +111,7 @@ pub fn read(path: &Path, which: Which, rounds: u64, to: &Sender<Part>) -> Result
         round += 1;
         let mut hand = Hand::new(to);
         hand.give(Part::Round);
-        let report = read_path(path, &mut |item| {
+        let report = read_into(path, which.layouts(), &mut |item: Item<'_>| {
             if let Item::Datagram(arrival, d) = item {
                 hand.take(arrival.at, &d, which);
             }
@@ -132,7 +148,7 @@ impl<'a> Hand<'a> {
         if self.nobody {
             return;
         }
-        if which == Which::Lighting && claim(d).is_none() {
+        if !which.has(d) {
             self.left_out.1 += 1;
             return;
         }

@@ -7,6 +7,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::thread;
 use wireproof_fixture::{cases, write_pcap};
+use wireproof_protocols::layout::Layouts;
 use wireproof_protocols::{Datagram, Timestamp};
 
 /// What left, in order: time, and payload.
@@ -127,7 +128,7 @@ fn payloads(parts: &[Part]) -> Vec<Vec<u8>> {
 fn every_datagram_of_a_file_comes_out_once_a_round_in_order() {
     let folder = tempfile::tempdir().unwrap();
     let (path, expected) = capture(folder.path(), "sacn-drop-one");
-    assert_eq!(payloads(&all_parts(path.clone(), Which::Lighting, 1)), expected);
+    assert_eq!(payloads(&all_parts(path.clone(), Which::Lighting(Layouts::default()), 1)), expected);
     let thrice = all_parts(path, Which::All, 3);
     assert_eq!(payloads(&thrice), [&expected[..]; 3].concat());
     assert_eq!(thrice.iter().filter(|part| **part == Part::Round).count(), 3);
@@ -149,7 +150,7 @@ fn what_is_no_lighting_is_left_out_or_not_as_asked() {
     file.write_all(&ip).unwrap();
     drop(file);
     assert_eq!(payloads(&all_parts(path.clone(), Which::All, 1)), [[7, 8]]);
-    let parts = all_parts(path, Which::Lighting, 1);
+    let parts = all_parts(path, Which::Lighting(Layouts::default()), 1);
     assert_eq!(parts, [Part::Round, Part::LeftOut { cut: 0, other: 1 }]);
 }
 
@@ -160,7 +161,7 @@ fn a_file_without_datagrams_is_read_once_whatever_was_asked() {
     let head: Vec<u8> =
         [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, 101].iter().flat_map(|w| w.to_le_bytes()).collect();
     std::fs::write(&path, head).unwrap();
-    let parts = all_parts(path, Which::Lighting, 0);
+    let parts = all_parts(path, Which::Lighting(Layouts::default()), 0);
     assert_eq!(parts, [Part::Round, Part::LeftOut { cut: 0, other: 0 }]);
 }
 
@@ -170,7 +171,7 @@ fn damage_ends_the_reading_after_what_was_whole() {
     let (path, expected) = capture(folder.path(), "ddp-drop-one");
     let octets = std::fs::read(&path).unwrap();
     std::fs::write(&path, &octets[..octets.len() - 7]).unwrap();
-    let parts = all_parts(path, Which::Lighting, 0);
+    let parts = all_parts(path, Which::Lighting(Layouts::default()), 0);
     assert_eq!(payloads(&parts), expected[..expected.len() - 1]);
     assert!(matches!(parts.last(), Some(Part::Failed(_))), "{:?}", parts.last());
 }

@@ -86,6 +86,10 @@ pub(in crate::cli::ring) struct ConvertArgs {
     /// Add the arrivals of a capture; may be given several times
     #[arg(long, value_name = "CAPTURE")]
     pub(super) wire: Vec<PathBuf>,
+    /// Layout of a house protocol in --wire: a TOML file, or the name of one of `wireproof layouts list`; may be given several
+    /// times
+    #[arg(long, value_name = "LAYOUT", requires = "wire")]
+    pub(super) layout: Vec<PathBuf>,
     /// Add the findings and downloads of a summary (analyze or observe --format json)
     #[arg(long, value_name = "SUMMARY")]
     pub(super) findings: Vec<PathBuf>,

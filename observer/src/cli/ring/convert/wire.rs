@@ -7,7 +7,8 @@ use crate::cli::say;
 use crate::infile;
 use std::collections::HashMap;
 use std::path::Path;
-use wireproof_protocols::{Arrival, Datagram, Faults, registry};
+use wireproof_protocols::layout::Layouts;
+use wireproof_protocols::{Arrival, Datagram, Faults};
 use wireproof_recorder::convert::{Event, Label, Name, Shape, Timeline, WallClock};
 use wireproof_reports::Summary;
 
@@ -41,6 +42,7 @@ impl<'a> Clock<'a> {
 /// Streams and their rows.
 struct Rows<'t> {
     timeline: &'t mut Timeline,
+    layouts: Layouts,
     group: usize,
     by_stream: HashMap<String, usize>,
     drawn: u64,
@@ -49,10 +51,16 @@ struct Rows<'t> {
 }
 
 /// Adds the arrivals of a capture and returns how many were drawn.
-pub(super) fn arrivals(path: &Path, clock: &Clock<'_>, timeline: &mut Timeline) -> Result<u64, Failure> {
+pub(super) fn arrivals(
+    path: &Path,
+    layouts: Layouts,
+    clock: &Clock<'_>,
+    timeline: &mut Timeline,
+) -> Result<u64, Failure> {
     let group = timeline.group("on the wire", 0);
-    let mut rows = Rows { timeline, group, by_stream: HashMap::new(), drawn: 0, outside: 0, beyond: 0 };
-    let report = capture::read_path(path, &mut |item| {
+    let mut rows =
+        Rows { timeline, layouts, group, by_stream: HashMap::new(), drawn: 0, outside: 0, beyond: 0 };
+    let report = capture::read_into(path, layouts, &mut |item: Item<'_>| {
         if let Item::Datagram(arrival, datagram) = item {
             rows.add(arrival, &datagram, clock);
         }
@@ -78,7 +86,7 @@ pub(super) fn arrivals(path: &Path, clock: &Clock<'_>, timeline: &mut Timeline) 
 
 impl Rows<'_> {
     fn add(&mut self, arrival: Arrival, datagram: &Datagram<'_>, clock: &Clock<'_>) {
-        let Some(decoder) = registry::claim(datagram) else { return };
+        let Some(decoder) = self.layouts.claim(datagram) else { return };
         let Some(at) = clock.at(arrival.at.0) else {
             self.outside += 1;
             return;
