@@ -29,3 +29,4 @@ pub(crate) mod sys_thread;
 pub mod tap;
 pub mod tape;
 pub mod udp;
+pub mod untold;
