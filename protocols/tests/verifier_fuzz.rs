@@ -24,7 +24,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 use wireproof_protocols::verify::rig::{Rig, RigOutput};
 use wireproof_protocols::verify::{
-    Account, DropLayer, FrameAccount, HostDrops, Options, OutputAccount, STREAMS_MAX, StreamAccount, Verifier,
+    Account, DropLayer, FrameAccount, Glance, HostDrops, Options, OutputAccount, Progress, STREAMS_MAX,
+    StreamAccount, Verifier,
 };
 use wireproof_protocols::{Datagram, Protocol, Severity, Timestamp};
 
@@ -54,8 +55,17 @@ fn options(seed: u64) -> Options {
 }
 
 fn run(options: &Options, events: &[Event]) -> Account {
+    watched(options, events, &mut |_, _, _| {})
+}
+
+/// A run at which somebody looks after each event: its number, and its time where it has one.
+fn watched(
+    options: &Options,
+    events: &[Event],
+    look: &mut dyn FnMut(&mut Verifier, usize, Option<Timestamp>),
+) -> Account {
     let mut verifier = Verifier::new(options.clone());
-    for event in events {
+    for (number, event) in events.iter().enumerate() {
         match event {
             Event::Datagram(c) => {
                 let d = Datagram {
@@ -74,8 +84,37 @@ fn run(options: &Options, events: &[Event]) -> Account {
                 verifier.on_stall(from, to);
             }
         }
+        look(&mut verifier, number, event.at());
     }
     verifier.finish()
+}
+
+/// The account of a run that everybody looks at, who see each finding once and no more than is told.
+fn looked_at(options: &Options, events: &[Event]) -> Account {
+    let (mut progress, mut glance) = (Progress::with_room(64), Glance::roomy());
+    let mut told = BTreeSet::new();
+    watched(options, events, &mut |verifier, number, at| {
+        if number % 3 != 0 {
+            return;
+        }
+        let at = at.unwrap_or_default();
+        // Every second look is late, so that what waits for time comes of age.
+        let late = if number % 2 == 0 { 0 } else { 300_000_000 };
+        for f in verifier.news(Timestamp(at.0.saturating_add(late))) {
+            let merged =
+                !matches!(f.code, "SEQ-LOST" | "SEQ-AMBIGUOUS" | "FRAME-TORN" | "FRAME-UNTERMINATED");
+            let fresh =
+                told.insert((f.code, f.stream, f.first_packet, f.first_ns, f.severity, f.text.clone()));
+            assert!(fresh || !merged, "{} was told twice", f.code);
+            assert!(!options.strict || f.severity != Severity::Warning, "{}: a warning in strict", f.code);
+        }
+        if number % 5 == 0 {
+            verifier.progress(&mut progress);
+            verifier.glance(at, &mut glance);
+            assert_eq!(progress.findings, glance.findings);
+            assert_eq!(progress.findings.iter().sum::<u64>(), glance.findings_seen as u64);
+        }
+    })
 }
 
 fn datagrams(events: &[Event]) -> u64 {
@@ -91,6 +130,8 @@ fn check(options: &Options, events: &[Event]) {
     findings_are_in_order(&account, options);
     let again = run(options, events);
     assert!(format!("{account:?}") == format!("{again:?}"), "the second account differs");
+    let again = looked_at(options, events);
+    assert!(format!("{account:?}") == format!("{again:?}"), "the account of a run that is looked at differs");
 }
 
 fn counts_add_up(a: &Account, fed: u64) {
@@ -235,7 +276,7 @@ fn hammer(test: &str, share: u64, make: impl Fn(u64) -> Vec<Event>) {
         }
         seed = seed.wrapping_add(1);
     }
-    println!("{test}: {fed} datagrams from seed {first} on, each twice");
+    println!("{test}: {fed} datagrams from seed {first} on, each three times, once looked at");
     assert!(told.is_empty(), "{failing} runs of {} fail:\n{}", seed - first, told.join("\n\n"));
 }
 

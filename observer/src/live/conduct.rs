@@ -216,9 +216,10 @@ pub fn conduct(
     let _ = counting.join();
     let received = receiving.join().map_err(|_| RunError::Thread(io::Error::other("it ended too early")))?;
     let (tap, tapped) = tapping.and_then(|thread| thread.join().ok()).unzip();
-    let mut observed = close(received, tap, (writing, taping), run);
+    let (mut observed, late) = close(received, tap, (writing, taping), run);
     observed.tapped = tapped;
     channels.rest(&mut observed, drains, watch);
+    late.iter().for_each(|found| watch(Event::Found(found)));
     observed.drain_totals = drain_totals;
     last_ring(run, &mut observed, watch)?;
     observed.cut_short = run.duration.is_some() && !finished && !(run.manner.fail_fast && is_fail(&observed));
@@ -439,14 +440,14 @@ impl Channels {
     }
 }
 
-/// The account of what was received.
+/// The account of what was received, and what of it nobody was told yet.
 fn close(
     received: Received,
     tap: Option<TapEvidence>,
     (writing, taping): (Option<Writing>, Option<TapeWriting>),
     run: &Run,
-) -> Observed {
-    let Received { mut verifier, sources, health, packets, untold, failed, record, tape } = received;
+) -> (Observed, Vec<Told>) {
+    let Received { mut verifier, sources, health, packets, untold, told, failed, record, tape } = received;
     let left_out = record.map_or(0, |feed| feed.finish());
     let recorded = writing.map(Writing::join);
     let taped = tape.zip(taping).map(|(feed, taping)| feed.finish(taping));
@@ -474,7 +475,8 @@ fn close(
         ..Observer::default()
     }
     .with_losses(&account);
-    Observed {
+    let late = super::untold::untold(&account, &told);
+    let observed = Observed {
         account,
         observer,
         sources,
@@ -488,7 +490,8 @@ fn close(
         recorded,
         taped,
         tapped: None,
-    }
+    };
+    (observed, late)
 }
 
 fn not_whole(left_out: u64, recorded: Option<&Recorded>, run: &Run) -> Option<String> {

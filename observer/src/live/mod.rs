@@ -30,3 +30,4 @@ pub(crate) mod sys_thread;
 pub mod tap;
 pub mod tape;
 pub mod udp;
+pub mod untold;

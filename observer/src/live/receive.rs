@@ -9,13 +9,14 @@ use super::health::{Clocks, Health, Vitals};
 use super::record::RecordFeed;
 use super::source::{Layer, Seen, Source};
 use super::tape::TapeFeed;
+use super::untold::Key;
 use crossbeam_channel::{Receiver, Sender};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 use wireproof_protocols::attribution::STALL_LIMIT;
-use wireproof_protocols::verify::{DropLayer, Finding, HostDrops, Progress, Verifier, rules};
+use wireproof_protocols::verify::{DropLayer, Finding, HostDrops, Progress, StreamAccount, Verifier, rules};
 use wireproof_protocols::{Arrival, Rule, Severity, Timestamp};
 use wireproof_reports::filter::StreamSoFar;
 
@@ -92,6 +93,8 @@ pub struct Received {
     pub packets: u64,
     /// Findings that could not be told at once.
     pub untold: u64,
+    /// The findings that were told.
+    pub told: Vec<Key>,
     /// Why the loop ended before it was told to.
     pub failed: Option<io::Error>,
     /// What is left of the record's hand-over, to be closed.
@@ -107,6 +110,7 @@ struct Loop {
     health: Health,
     packets: u64,
     untold: u64,
+    told: Vec<Key>,
     /// Drops announced by receive buffers and rings, and drops that the sources' counters said when last read.
     lost: u64,
     counted: u64,
@@ -135,6 +139,7 @@ pub fn receive(
         health: Health::default(),
         packets: 0,
         untold: 0,
+        told: Vec::new(),
         lost: 0,
         counted: 0,
         layers: [0; DropLayer::ALL.len()],
@@ -146,6 +151,7 @@ pub fn receive(
     };
     let failed = l.rounds(&mut sources);
     l.close(&mut sources);
+    l.tell(l.clock());
     let (record, tape) = (l.links.record.take(), l.links.tape.take());
     Received {
         verifier: l.verifier,
@@ -153,6 +159,7 @@ pub fn receive(
         health: l.health,
         packets: l.packets,
         untold: l.untold,
+        told: l.told,
         failed,
         record,
         tape,
@@ -181,6 +188,8 @@ impl Loop {
                 if let Some(by) = self.health.look(clocks(self.began, self.manner.clock)) {
                     self.stepped(by);
                 }
+                // Holes of slow streams and torn frames come of age between datagrams.
+                self.tell(self.clock());
             }
             self.hand_over();
         }
@@ -226,9 +235,8 @@ impl Loop {
 
     /// A finding about the observer, told like any other.
     fn remark(&mut self, rule: &'static Rule, at: Timestamp, text: String) {
-        let before = self.verifier.findings_so_far();
         self.verifier.remark(rule, at, text);
-        self.tell(before);
+        self.tell(at);
     }
 
     #[inline]
@@ -254,7 +262,7 @@ impl Loop {
                     record.datagram(at, &datagram);
                 }
                 if self.verifier.findings_so_far() != before {
-                    self.tell(before);
+                    self.tell(at);
                 }
             }
             Seen::Packet(at) => {
@@ -335,15 +343,20 @@ impl Loop {
         }
     }
 
+    /// Tells what is known `at` this time and was not told before.
     #[cold]
-    fn tell(&mut self, before: usize) {
+    fn tell(&mut self, at: Timestamp) {
         let mut violation = false;
-        for f in self.verifier.findings_since(before) {
+        for f in self.verifier.news(at) {
             violation |= f.severity == Severity::Violation;
             if let Some(record) = &mut self.links.record {
-                record.finding(f);
+                record.finding(&f);
             }
-            self.untold += u64::from(self.links.told.try_send(told(f, &self.verifier)).is_err());
+            let stream = f.stream.and_then(|s| self.verifier.identity(s));
+            match self.links.told.try_send(Told::of(&f, stream)) {
+                Ok(()) => self.told.push(Key::of(&f)),
+                Err(_) => self.untold += 1,
+            }
         }
         if violation && self.manner.fail_fast {
             self.links.stop.store(true, Ordering::Relaxed);
@@ -439,18 +452,19 @@ impl Loop {
     }
 }
 
-fn told(f: &Finding, verifier: &Verifier) -> Told {
-    let stream = f.stream.and_then(|s| verifier.stream_name(s)).unwrap_or_default();
-    let subject = f.stream.and_then(|s| verifier.identity(s)).map(|account| Box::new(StreamSoFar(account)));
-    Told {
-        code: f.code,
-        severity: f.severity,
-        at: Timestamp(f.first_ns),
-        stream,
-        text: f.text.clone(),
-        subject,
-        place: f.stream,
-        waived: None,
+impl Told {
+    /// A finding and the stream it is about.
+    pub(super) fn of(f: &Finding, stream: Option<StreamAccount>) -> Told {
+        Told {
+            code: f.code,
+            severity: f.severity,
+            at: Timestamp(f.first_ns),
+            stream: stream.as_ref().map(StreamAccount::words).unwrap_or_default(),
+            text: f.text.clone(),
+            subject: stream.map(|account| Box::new(StreamSoFar(account))),
+            place: f.stream,
+            waived: None,
+        }
     }
 }
 

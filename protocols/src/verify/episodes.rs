@@ -1,14 +1,15 @@
 //! Loss episodes: gaps of a stream that lie close together, their owners, and the late datagrams that mend them.
 
-use super::account::Owners;
+use super::account::{Finding, Owners};
 use super::findings::{FRAMES_MAX, Place as At};
 use super::flow::{Episode, Flow, Stall, Unlisted};
+use super::herald::Wait;
 use super::observation::Observation;
 use super::rules;
 use super::sequence::{Gap, Lane};
 use super::settle::Shared;
-use crate::Severity;
 use crate::time::MS;
+use crate::{Rule, Severity};
 
 /// Gaps of a stream no further apart than this are one episode.
 pub(super) const EPISODE: i64 = 100 * MS;
@@ -68,7 +69,9 @@ pub(super) fn lose(
         last_stamp: o.stamp,
         last_at: o.at,
         tears,
+        wait: Wait::new(o.stamp, gap.lost),
     });
+    shared.heralds.open += 1;
 }
 
 /// A late datagram mends its hole.
@@ -84,6 +87,7 @@ pub(super) fn late(flow: &mut Flow, lane: usize, number: i64) {
     };
     e.lost = e.lost.saturating_sub(1);
     e.residue -= 1;
+    e.wait.mended += 1;
     let proven = u64::from(e.lost_min > 0);
     e.lost_min -= proven;
     let wire = u64::from(e.wire > e.lost);
@@ -106,6 +110,7 @@ pub(crate) fn flush(flow: &mut Flow, shared: &mut Shared, all: bool) {
             return;
         }
         let e = flow.episodes.remove(0);
+        shared.heralds.open -= 1;
         report(flow, &e, shared);
     }
 }
@@ -113,6 +118,9 @@ pub(crate) fn flush(flow: &mut Flow, shared: &mut Shared, all: bool) {
 fn report(flow: &mut Flow, e: &Episode, shared: &mut Shared) {
     flow.cold.sequence.ambiguous |= e.ambiguous;
     if e.lost == 0 && !e.ambiguous {
+        if e.wait.told {
+            shared.heralds.withdraw(flow.index, e.place.0);
+        }
         return;
     }
     if e.lost > 0 {
@@ -120,7 +128,22 @@ fn report(flow: &mut Flow, e: &Episode, shared: &mut Shared) {
         bin.lost = bin.lost.saturating_add(e.lost);
     }
     let place = At { stream: Some(flow.index), packet: e.place.0, stamp: e.place.1 };
-    let (rule, severity, text) = if e.lost_min > 0 {
+    let (rule, severity, text) = sentence(e);
+    match shared.findings.single(rule, severity, place, text) {
+        Some(f) => fill(f, e),
+        None => unlisted(flow, e),
+    }
+    let Some(output) = tears_of(flow, e) else { return };
+    // A frame that nobody saw and no number proves is not held against anybody.
+    for (_, frame, end) in e.tears.iter().filter(|_| e.lost_min > 0) {
+        shared.outputs[output].tear(*frame, flow.index, *end, e.place);
+        flow.tear(*frame);
+    }
+}
+
+/// What an episode comes to, in words.
+pub(super) fn sentence(e: &Episode) -> (&'static Rule, Severity, String) {
+    if e.lost_min > 0 {
         let more = if e.lost > e.lost_min { format!(", at least {}", e.lost_min) } else { String::new() };
         (rules::SEQ_LOST, Severity::Violation, format!("{} lost{more}", datagrams(e.lost)))
     } else if e.lost > 0 {
@@ -129,32 +152,27 @@ fn report(flow: &mut Flow, e: &Episode, shared: &mut Shared) {
         let text =
             "the numbers jumped in a way that time does not explain; no loss can be counted".to_owned();
         (rules::SEQ_AMBIGUOUS, Severity::Warning, text)
-    };
-    let frames: Vec<i64> = e.tears.iter().map(|(_, frame, _)| *frame).collect();
-    let found = shared.findings.single(rule, severity, place, text);
-    if let Some(f) = found {
-        f.count = e.lost.max(1);
-        f.last_ns = e.last_stamp;
-        f.since_ns = e.since.min(e.place.1);
-        f.proven = e.lost_min;
-        f.residue = e.residue;
-        f.owners = Some(Owners { wire: e.wire, unknown: e.lost.saturating_sub(e.wire), ..Owners::default() });
-        let mut frames: Vec<u64> = frames.iter().filter_map(|n| u64::try_from(*n).ok()).collect();
-        frames.sort_unstable();
-        frames.dedup();
-        frames.truncate(FRAMES_MAX);
-        f.frames = frames;
-    } else {
-        unlisted(flow, e);
     }
+}
+
+/// Writes down what is known of an episode beside its words.
+pub(super) fn fill(f: &mut Finding, e: &Episode) {
+    f.count = e.lost.max(1);
+    f.last_ns = e.last_stamp;
+    f.since_ns = e.since.min(e.place.1);
+    f.proven = e.lost_min;
+    f.residue = e.residue;
+    f.owners = Some(Owners { wire: e.wire, unknown: e.lost.saturating_sub(e.wire), ..Owners::default() });
+    f.frames = e.tears.iter().filter_map(|(_, frame, _)| u64::try_from(*frame).ok()).collect();
+    f.frames.sort_unstable();
+    f.frames.dedup();
+    f.frames.truncate(FRAMES_MAX);
+}
+
+/// The output whose frames an episode tore.
+pub(super) fn tears_of(flow: &Flow, e: &Episode) -> Option<usize> {
     let dest = if flow.model.is_some_and(|m| m.per_destination) { e.lane } else { 0 };
-    let output = if flow.chunked() { flow.chunks.get(dest).map(|c| c.output) } else { flow.output };
-    let Some(output) = output else { return };
-    // A frame that nobody saw and no number proves is not held against anybody.
-    for (_, frame, end) in e.tears.iter().filter(|_| e.lost_min > 0) {
-        shared.outputs[output].tear(*frame, flow.index, *end, e.place);
-        flow.tear(*frame);
-    }
+    if flow.chunked() { flow.chunks.get(dest).map(|c| c.output) } else { flow.output }
 }
 
 /// What a loss that nothing proves rests on.
@@ -204,6 +222,7 @@ pub(super) fn caught_up(flow: &mut Flow, n: i64) -> Option<(i64, i64)> {
     let (s, back) = (*s, (s.excess.1 - before).unsigned_abs());
     let e = flow.episodes.iter_mut().find(|e| e.lane == s.lane && (e.from..=e.to).contains(&s.from))?;
     e.lost = e.lost.saturating_sub(back);
+    e.wait.mended += back;
     e.tears.clear();
     let wire = e.wire.saturating_sub(e.lost);
     e.wire -= wire;

@@ -186,7 +186,8 @@ fn fault_text(fault: &Remark<'_>) -> String {
     if fault.hint.is_empty() { said } else { format!("{said} ({})", fault.hint) }
 }
 
-fn blank(rule: &'static Rule, severity: Severity, place: Place, text: String) -> Finding {
+/// A finding of one case.
+pub(crate) fn blank(rule: &'static Rule, severity: Severity, place: Place, text: String) -> Finding {
     Finding {
         id: String::new(),
         code: rule.code,

@@ -2,16 +2,18 @@
 
 use super::account::{Account, Ended, FrameAccount, OutputAccount, StreamAccount};
 use super::chronicle::{of_output, of_stream};
+use super::chunks::Chunks;
 use super::episodes::flush;
 use super::findings::{FRAMES_MAX, Place};
 use super::flow::Flow;
+use super::herald::TEAR_RUN;
 use super::output::Output;
 use super::settle::{close_chunked, lock, settle_wrap};
 use super::spread::rate_mhz;
 use super::timeline::{TimeAxis, Timeline};
 use super::{Verifier, rules};
 use crate::time::MS;
-use crate::{Protocol, Severity};
+use crate::{Protocol, Rule, Severity};
 
 /// A stream is silent at the end when nothing came for this long and three times its longest pause.
 pub(super) const SILENT_AFTER: i64 = 2_500 * MS;
@@ -92,7 +94,7 @@ impl Verifier {
         if c.frame < 0 {
             return Range::default();
         }
-        let cut_head = c.first_position > 0 && (c.steady >= 3 || c.chunks > c.first_position);
+        let cut_head = c.cut_head();
         let cut_tail = !c.ended && c.position + 1 < c.chunks && c.steady >= 3;
         let head = if cut_head { c.first_position } else { 0 };
         let tail = if cut_tail { c.chunks - 1 - c.position } else { 0 };
@@ -111,7 +113,7 @@ impl Verifier {
             let n = members.iter().filter(|i| of(&self.flows[**i]) == Some(frame)).count();
             i64::try_from(n).unwrap_or(0)
         };
-        let cut_head = usual > 0 && i64::from(output.first_size) < usual;
+        let cut_head = output.cut_head();
         let last_of = |f: &Flow| f.group_frame.filter(|_| f.ended == Ended::Running);
         let cut_tail = usual > 0 && last > 0 && size(last, last_of) < usual && self.ends_running(&members);
         for i in &members {
@@ -135,8 +137,11 @@ impl Verifier {
         let mut at = 0;
         while at < tears.len() {
             let end = tears[at].1.end;
-            let run =
-                tears[at..].windows(2).take_while(|w| w[1].0 - w[0].0 <= 6 && w[1].1.end == end).count() + 1;
+            let run = tears[at..]
+                .windows(2)
+                .take_while(|w| w[1].0 - w[0].0 <= TEAR_RUN && w[1].1.end == end)
+                .count()
+                + 1;
             self.tear_episode(&tears[at..at + run], range);
             at += run;
         }
@@ -145,26 +150,13 @@ impl Verifier {
     fn tear_episode(&mut self, tears: &[(i64, super::output::Tear)], range: Range) {
         let Some((first, tear)) = tears.first() else { return };
         let flow = &self.flows[tear.flow];
-        let rule = if tear.end { rules::FRAME_UNTERMINATED } else { rules::FRAME_TORN };
+        let rule = torn_rule(tear.end);
         let missing: u64 = tears.iter().map(|(_, t)| t.missing).sum();
-        let what = match flow.protocol() {
-            Protocol::Sacn => format!("universe {}", flow.key.stream),
-            Protocol::ArtNet => format!("port-address {}", flow.key.stream),
-            Protocol::Ddp => format!("DDP ID {}", flow.key.stream),
-            Protocol::Layout(_) => format!("stream {}", flow.key.stream),
-            _ => format!("device {}", flow.key.stream),
-        };
-        let number = first - range.base;
-        let text = match (tears.len(), tear.end) {
-            (1, true) => format!("frame {number} of {what} has no end: push or last chunk missing"),
-            (1, false) => format!("frame {number} lacks {missing} datagram(s), first of {what}"),
-            (n, true) => format!("{n} frames from {number} on of {what} have no end"),
-            (n, false) => format!("{n} frames from {number} on lack {missing} datagrams, first of {what}"),
-        };
+        let count = tears.len() as u64;
+        let text = torn_text(flow, first - range.base, (count, missing), tear.end);
         let place = Place { stream: Some(tear.flow), packet: tear.place.0, stamp: tear.place.1 };
         let numbers =
             tears.iter().filter_map(|(n, _)| u64::try_from(n - range.base).ok()).take(FRAMES_MAX).collect();
-        let count = tears.len() as u64;
         if let Some(f) = self.shared.findings.single(rule, Severity::Violation, place, text) {
             f.count = count;
             f.frames = numbers;
@@ -203,7 +195,7 @@ impl Verifier {
         datagrams.by_kind = self.kinds.iter().map(|(kind, n)| (kind.name, *n)).collect();
         let mut findings = self.shared.findings.into_list();
         renumber(&mut findings, &self.flows, ranges);
-        raise(&mut findings, &self.options);
+        self.options.set_severities(&mut findings);
         let observer = self.evidence.total;
         Account {
             first_ns,
@@ -220,6 +212,49 @@ impl Verifier {
     }
 }
 
+impl Chunks {
+    /// The capture began within a frame.
+    fn cut_head(&self) -> bool {
+        self.first_position > 0 && (self.steady >= 3 || self.chunks > self.first_position)
+    }
+}
+
+impl Output {
+    /// The capture began within a frame, as far as the usual size tells.
+    fn cut_head(&self) -> bool {
+        self.usual_size().is_some_and(|usual| usual > 1 && self.first_size < usual)
+    }
+}
+
+/// The first frame of an output that counts, as known so far.
+pub(super) fn base(flows: &[Flow], output: &Output) -> i64 {
+    let Some((flow, dest)) = output.key.alone else { return i64::from(output.cut_head()) };
+    let chunks = flows.get(flow).and_then(|f| f.chunks.get(usize::from(dest)));
+    chunks.map_or(0, |c| i64::from(c.cut_head()))
+}
+
+/// The rule that torn frames break; `end` when their ends are missing.
+pub(super) fn torn_rule(end: bool) -> &'static Rule {
+    if end { rules::FRAME_UNTERMINATED } else { rules::FRAME_TORN }
+}
+
+/// Torn frames from `number` on in words: how many they are, and datagrams missing in them.
+pub(super) fn torn_text(flow: &Flow, number: i64, (frames, missing): (u64, u64), end: bool) -> String {
+    let what = match flow.protocol() {
+        Protocol::Sacn => format!("universe {}", flow.key.stream),
+        Protocol::ArtNet => format!("port-address {}", flow.key.stream),
+        Protocol::Ddp => format!("DDP ID {}", flow.key.stream),
+        Protocol::Layout(_) => format!("stream {}", flow.key.stream),
+        _ => format!("device {}", flow.key.stream),
+    };
+    match (frames, end) {
+        (1, true) => format!("frame {number} of {what} has no end: push or last chunk missing"),
+        (1, false) => format!("frame {number} lacks {missing} datagram(s), first of {what}"),
+        (n, true) => format!("{n} frames from {number} on of {what} have no end"),
+        (n, false) => format!("{n} frames from {number} on lack {missing} datagrams, first of {what}"),
+    }
+}
+
 fn longest(flow: &Flow) -> i64 {
     if flow.protocol() == Protocol::Sacn { 0 } else { flow.longest_ns }
 }
@@ -230,13 +265,6 @@ fn renumber(findings: &mut [super::account::Finding], flows: &[Flow], ranges: &[
         let output = f.stream.and_then(|s| flows[s].output);
         let base = output.map_or(0, |o| u64::try_from(ranges[o].base).unwrap_or(0));
         f.frames = f.frames.iter().filter_map(|n| n.checked_sub(base)).collect();
-    }
-}
-
-/// Severities a rig sets, and `--strict`.
-fn raise(findings: &mut [super::account::Finding], options: &super::Options) {
-    for f in findings {
-        f.severity = options.severity(f.code, f.severity);
     }
 }
 

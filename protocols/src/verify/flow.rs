@@ -4,6 +4,7 @@ use super::account::{Ended, Owners, SequenceAccount};
 use super::cadence::Cadence;
 use super::chunks::Chunks;
 use super::content::{content, same};
+use super::herald::Wait;
 use super::model::Model;
 use super::observation::Observation;
 use super::sequence::{Gap, Lane};
@@ -113,6 +114,8 @@ pub(crate) struct Episode {
     pub last_at: i64,
     /// Number, frame and whether the frame's end is missing.
     pub tears: Vec<(i64, i64, bool)>,
+    /// Since when it can be told.
+    pub wait: Wait,
 }
 
 /// A silence that time calls a loss and the numbers do not: a burst that catches up takes it back.

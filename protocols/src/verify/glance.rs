@@ -67,9 +67,9 @@ impl Verifier {
         self.counts_now(account);
         into.streams_seen = self.flows.len();
         into.lost = self.flows.iter().fold(0, |sum, f| sum.saturating_add(f.cold.sequence.lost));
-        into.findings = self.shared.findings.kept();
-        into.findings_seen = self.shared.findings.listed().len();
-        list(self.shared.findings.listed(), &mut account.findings);
+        (into.findings_seen, into.findings) = self.counts_so_far();
+        list(self.found_so_far(), into.findings_seen, &mut account.findings);
+        self.options.set_severities(&mut account.findings);
         let spreads = Window { from: into.next_stream, of: self.flows.len().min(STREAMS_SEEN_AT_ONCE) };
         into.next_stream = spreads.end();
         for (i, f) in self.flows.iter_mut().take(STREAMS_SEEN_AT_ONCE).enumerate() {
@@ -144,10 +144,10 @@ impl Window {
 }
 
 /// Takes over further findings, and how often the known ones were met.
-fn list(from: &[Finding], into: &mut Vec<Finding>) {
-    into.truncate(from.len());
+fn list<'a>(from: impl Iterator<Item = &'a Finding>, all: usize, into: &mut Vec<Finding>) {
+    into.truncate(all);
     let mut left = FINDINGS_AT_ONCE;
-    for (i, f) in from.iter().take(FINDINGS).enumerate() {
+    for (i, f) in from.take(FINDINGS).enumerate() {
         match into.get_mut(i) {
             Some(known)
                 if known.code == f.code && (known.stream, known.first_ns) == (f.stream, f.first_ns) =>
@@ -330,14 +330,14 @@ mod tests {
     fn findings_are_taken_over_a_few_at_a_time_counted_on_and_given_up_when_taken_back() {
         let mut from: Vec<Finding> = (0..100).map(|n| finding(n, 1)).collect();
         let mut into = Vec::new();
-        list(&from, &mut into);
+        list(from.iter(), from.len(), &mut into);
         assert_eq!(into.len(), FINDINGS_AT_ONCE);
         from[3].count = 9;
-        list(&from, &mut into);
+        list(from.iter(), from.len(), &mut into);
         assert_eq!((into.len(), into[3].count, into[99].id.as_str()), (100, 9, "f0100"));
         from.remove(0);
-        list(&from, &mut into);
-        list(&from, &mut into);
+        list(from.iter(), from.len(), &mut into);
+        list(from.iter(), from.len(), &mut into);
         assert_eq!((into.len(), into[2].count, into[0].first_ns), (99, 9, 1));
         assert!(into.iter().zip(&from).all(|(a, b)| a.first_ns == b.first_ns));
     }

@@ -19,6 +19,7 @@ mod findings;
 mod finish;
 mod flow;
 mod glance;
+mod herald;
 mod judge;
 mod leap;
 mod model;

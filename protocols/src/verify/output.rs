@@ -3,6 +3,7 @@
 use super::account::{CauseAccount, FrameAccount, Spread, SyncAccount};
 use super::cadence::Cadence;
 use super::flow::Flow;
+use super::herald::Torn;
 use super::spread::{Bars, Gauge, rate_mhz};
 use super::timeline::FrameLine;
 use crate::time::{MS, SECOND};
@@ -84,6 +85,8 @@ pub(crate) struct Output {
     pub tears: BTreeMap<i64, Tear>,
     /// Torn frames beyond the bound.
     pub tears_more: u64,
+    /// Torn frames that were told while the run went on.
+    pub told: Torn,
     tears_last: i64,
     /// Sync outcomes.
     pub sync: SyncAccount,
@@ -135,6 +138,7 @@ impl Output {
             cadence: Cadence::default(),
             tears: BTreeMap::new(),
             tears_more: 0,
+            told: Torn::default(),
             tears_last: -1,
             sync: SyncAccount::default(),
             causes: CauseAccount::default(),
@@ -345,6 +349,7 @@ impl Output {
             t.end |= end;
         } else if self.tears.len() < TEARS_MAX {
             self.tears.insert(number, Tear { flow, missing: 1, end, place });
+            self.told.note(number);
         } else if self.tears_last != number {
             self.tears_last = number;
             self.tears_more += 1;

@@ -1,7 +1,7 @@
 //! A look at a run that goes on: counts by stream, taken without disturbing anything.
 
 use super::Verifier;
-use super::account::{Ended, Finding, Owners};
+use super::account::{Ended, Owners, StreamAccount};
 use super::flow::Flow;
 use super::output::Output;
 use super::spread::{Bars, Gauge, Quantiles};
@@ -144,7 +144,7 @@ impl Verifier {
         into.other = self.counts.other;
         into.malformed = self.counts.malformed;
         into.lost = self.flows.iter().fold(0, |sum, f| sum.saturating_add(f.cold.sequence.lost));
-        into.findings = self.shared.findings.kept();
+        (_, into.findings) = self.counts_so_far();
         let room = into.streams.capacity();
         let outputs = &self.shared.outputs;
         into.streams.extend(self.flows.iter_mut().take(room).map(|f| stream(f, outputs)));
@@ -171,28 +171,24 @@ impl Verifier {
         self.shared.findings.listed().len()
     }
 
-    /// The findings listed since there were `before`, in order of report; their numbers come at the end.
-    pub fn findings_since(&self, before: usize) -> &[Finding] {
-        self.shared.findings.listed().get(before..).unwrap_or_default()
+    /// The number of a severity in [`Progress::findings`].
+    pub const fn severity_index(severity: Severity) -> usize {
+        severity as usize
     }
+}
 
-    /// A stream in words, e.g. `universe 3 of 10.0.0.1`.
-    pub fn stream_name(&self, stream: usize) -> Option<String> {
-        let flow = self.flows.get(stream)?;
-        let id = flow.key.stream;
-        let what = match flow.protocol() {
+impl StreamAccount {
+    /// The stream in words, e.g. `universe 3 of 10.0.0.1`.
+    pub fn words(&self) -> String {
+        let id = self.stream_id;
+        let what = match self.protocol {
             Protocol::Sacn => format!("universe {id}"),
             Protocol::ArtNet => format!("port-address {id}"),
             Protocol::Ddp => format!("DDP ID {id}"),
             Protocol::BigPacket => format!("device {id}"),
             Protocol::Layout(_) => format!("stream {id}"),
-            Protocol::Kinet => format!("{} {id}", flow.key.kind.name),
+            Protocol::Kinet => format!("{}/{} {id}", self.protocol.name(), self.kind),
         };
-        Some(format!("{what} of {}", flow.key.source))
-    }
-
-    /// The number of a severity in [`Progress::findings`].
-    pub const fn severity_index(severity: Severity) -> usize {
-        severity as usize
+        format!("{what} of {}", self.source.ip())
     }
 }

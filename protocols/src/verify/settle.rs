@@ -5,6 +5,7 @@ use super::chunks::{Chunks, Seat};
 use super::episodes::{TEARS_MAX, caught_up, flush, late, lose, never_came, stall};
 use super::findings::{Findings, Place as At};
 use super::flow::Flow;
+use super::herald::Heralds;
 use super::model::{self, Model, Unit};
 use super::observation::Observation;
 use super::output::{Output, OutputKey};
@@ -26,6 +27,7 @@ pub(crate) struct Shared {
     pub outputs: Vec<Output>,
     pub findings: Findings,
     pub sources: Sources,
+    pub heralds: Heralds,
 }
 
 /// Takes an observation: held back until the numbering is known, judged at once afterwards.

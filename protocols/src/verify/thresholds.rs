@@ -1,8 +1,8 @@
 //! What the verifier judges by, taken from the constants it uses. It decides nothing.
 
 use super::{
-    arrive, cadence, clock, conflict, episodes, evidence, finish, judge, output, rig_check, sequence, settle,
-    sources,
+    arrive, cadence, clock, conflict, episodes, evidence, finish, herald, judge, output, rig_check, sequence,
+    settle, sources,
 };
 use crate::Protocol;
 use crate::attribution::STALL_LIMIT;
@@ -37,6 +37,11 @@ thresholds! {
         "E1.31 6.7.2 for sACN; half of the cycle for the others";
     "verify/episodes.rs": "gaps of a stream that are told as one finding", ["SEQ-LOST", "SEQ-AMBIGUOUS"],
         format!("no further apart than {}", time(episodes::EPISODE)), "own choice";
+    "verify/herald.rs": "time after which a hole is told while the run goes on, where numbers would let it be filled \
+        later; the report waits", ["SEQ-LOST", "SEQ-AMBIGUOUS", "FRAME-TORN"],
+        time(herald::REORDER_TIME), "own choice: no path delays a datagram by so much more than its neighbours";
+    "verify/herald.rs": "torn frames of an output that are told as one finding", ["FRAME-TORN", "FRAME-UNTERMINATED"],
+        format!("no more than {} frames apart", herald::TEAR_RUN), "own choice";
     "verify/model.rs": "datagrams after which the numbering of a stream is locked",
         ["SEQ-DIALECT", "SEQ-SHARED-COUNTER", "SEQ-UNUSED"],
         format!("{} at most, undisturbed: sACN and Art-Net {}, DDP {}, BigPacket {}", super::model::AT_MOST,

@@ -8,7 +8,7 @@ use dice::Dice;
 use sender::Sender;
 use std::net::SocketAddr;
 use time::Time;
-use wireproof_protocols::{Arrival, Link};
+use wireproof_protocols::{Arrival, Link, Timestamp};
 
 /// One call of the verifier.
 #[derive(Clone, Debug)]
@@ -16,6 +16,17 @@ pub(crate) enum Event {
     Datagram(Box<Capture>),
     Packet(Arrival),
     Blind(i64, i64, u64),
+}
+
+impl Event {
+    /// The capture time; what is told of blind times has none.
+    pub(crate) fn at(&self) -> Option<Timestamp> {
+        match self {
+            Event::Datagram(c) => Some(c.arrival.at),
+            Event::Packet(arrival) => Some(arrival.at),
+            Event::Blind(..) => None,
+        }
+    }
 }
 
 #[derive(Clone, Debug)]

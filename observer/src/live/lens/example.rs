@@ -19,17 +19,9 @@ pub(crate) fn run() -> Run {
     let planted = (case("sacn-drop-one").unwrap().build)(1).unwrap();
     let mut verifier = Verifier::new(Options::default());
     planted.iter().for_each(|(arrival, d)| verifier.on_datagram(arrival, &d));
-    let told = verifier.findings_since(0).iter().map(|f| Told {
-        code: f.code,
-        severity: f.severity,
-        at: Timestamp(f.first_ns),
-        stream: f.stream.and_then(|s| verifier.stream_name(s)).unwrap_or_default(),
-        text: f.text.clone(),
-        subject: None,
-        place: f.stream,
-        waived: None,
-    });
-    let told = told.collect::<Vec<_>>();
+    let news = verifier.news(Timestamp(i64::MAX / 2));
+    let told =
+        news.iter().map(|f| Told::of(f, f.stream.and_then(|s| verifier.identity(s)))).collect::<Vec<_>>();
     assert!(told.iter().any(|t| t.severity == Severity::Violation), "{told:?}");
     Run { verifier, told }
 }
