@@ -46,6 +46,9 @@ pub static DECODERS: &[&dyn Decoder] = &[
     &crate::kinet::Kinet,
 ];
 
+/// The protocols of the kinds that [`plain`] knows: the first of [`DECODERS`].
+const USUAL: [Protocol; 3] = [Protocol::Sacn, Protocol::Ddp, Protocol::ArtNet];
+
 /// The decoder with the strongest claim; the first one wins a tie.
 #[inline]
 pub fn claim(d: &Datagram<'_>) -> Option<&'static dyn Decoder> {
@@ -67,11 +70,13 @@ pub fn claim(d: &Datagram<'_>) -> Option<&'static dyn Decoder> {
 /// more than all the checks together.
 #[inline(always)]
 pub fn plain<'a>(d: &Datagram<'a>) -> Option<Pdu<'a>> {
-    // sACN is asked first, and what is asked before Art-Net never names itself. DDP has only its port.
-    let named = || DECODERS.iter().skip(3).any(|decoder| decoder.claims(d) == Claim::Magic);
-    crate::sacn::plain(d)
-        .or_else(|| crate::artnet::plain(d))
-        .or_else(|| crate::ddp::plain(d).filter(|_| !named()))
+    // Nobody who names himself is asked before the two that do (a test guards the order). DDP has only its port.
+    let named = || DECODERS.iter().skip(USUAL.len()).any(|decoder| decoder.claims(d) == Claim::Magic);
+    match d.payload.first()? {
+        0 => crate::sacn::plain(d),
+        _ if d.payload.starts_with(&crate::artnet::IDENTIFIER) => crate::artnet::plain(d),
+        _ => crate::ddp::plain(d).filter(|_| !named()),
+    }
 }
 
 /// Decodes a datagram with the decoder that [`claim`] names; `None` when nobody claims it.
@@ -98,11 +103,11 @@ pub fn kind(name: &str) -> Option<Kind> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use std::net::SocketAddr;
 
-    fn sacn() -> Vec<u8> {
+    pub(crate) fn sacn() -> Vec<u8> {
         let mut head = vec![0, 0x10, 0, 0];
         head.extend(crate::sacn::IDENTIFIER);
         head.extend([0x72, 0x6e, 0, 0, 0, 4]);
@@ -115,13 +120,13 @@ mod tests {
         head
     }
 
-    fn ddp() -> Vec<u8> {
+    pub(crate) fn ddp() -> Vec<u8> {
         let mut head = vec![0x41, 5, 0x0b, 1, 0, 0, 0, 6, 0, 36];
         head.resize(46, 9);
         head
     }
 
-    fn artnet() -> Vec<u8> {
+    pub(crate) fn artnet() -> Vec<u8> {
         let mut head = b"Art-Net\0\0\x50\0\x0e\x03\0\x01\0\0\x40".to_vec();
         head.resize(18 + 64, 3);
         head
@@ -158,6 +163,26 @@ mod tests {
             }
         }
         assert!(plain_ones > 5_000, "{plain_ones}");
+    }
+
+    /// [`plain`] asks nobody but these; what comes behind them may name itself, and is asked where DDP has only its port.
+    #[test]
+    fn the_usual_protocols_are_asked_first_and_ddp_never_names_itself() {
+        let first: Vec<Protocol> = DECODERS.iter().take(USUAL.len()).map(|d| d.protocol()).collect();
+        assert_eq!(first, USUAL);
+        let at = |port: u16| SocketAddr::from(([10, 0, 0, 1], port));
+        for (payload, port) in [(sacn(), 5568), (ddp(), 4048), (artnet(), 6454)] {
+            for (from, to) in [(port, port), (9, port), (9, 9), (4048, 4048), (5568, 6454)] {
+                let d = Datagram::new(at(from), at(to), &payload);
+                let claims: Vec<Claim> = DECODERS.iter().map(|decoder| decoder.claims(&d)).collect();
+                let named = claims.iter().position(|claim| *claim == Claim::Magic);
+                let own = USUAL.iter().zip([5568, 4048, 6454]).position(|(_, own)| own == port);
+                assert_eq!(named, own.filter(|own| USUAL[*own] != Protocol::Ddp), "{port}: {from} to {to}");
+                if let Some(pdu) = plain(&d) {
+                    assert_eq!(claim(&d).map(|d| d.protocol()), Some(pdu.kind.protocol));
+                }
+            }
+        }
     }
 
     #[test]

@@ -28,6 +28,8 @@ pub const PORT_ADDRESS_MAX: u16 = 0x7fff;
 pub const SLOTS_MAX: usize = 512;
 /// Octets of ArtDmx and ArtNzs before the data.
 pub const LEVELS_HEADER: usize = 18;
+/// Octet of the sequence number of ArtDmx and ArtNzs.
+pub const SEQUENCE_AT: usize = 12;
 /// Octets of identifier, opcode and protocol version.
 const COMMON: usize = 12;
 

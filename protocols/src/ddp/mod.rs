@@ -17,6 +17,8 @@ use rules::*;
 pub const PORT: u16 = 4048;
 /// Octets of the header without timecode.
 pub const HEADER: usize = 10;
+/// Octet of the sequence number.
+pub const SEQUENCE_AT: usize = 1;
 /// Octets of the header with timecode.
 pub const HEADER_TIMED: usize = 14;
 /// Most data octets in one datagram (480 pixels of 3 octets).

@@ -4,11 +4,11 @@ use super::account::Ended;
 use super::content::{full, mix, sample};
 use super::findings::Place;
 use super::flow::{DESTINATIONS_MAX, Destination, Flow, FlowKey};
-use super::model::Unit;
+use super::frames::{ahead, into_frame};
 use super::noted::{Marked, Noted, Notes, Remark};
 use super::observation::Observation;
 use super::output::{Output, OutputKey};
-use super::settle::{frozen, take};
+use super::settle::take;
 use super::{STREAMS_MAX, Verifier, rules};
 use crate::time::MS;
 use crate::{Arrival, Checksum, Datagram, Kind, Marks, Pdu, Protocol, Severity, registry};
@@ -22,14 +22,24 @@ const DISCOVERED_MAX: usize = 4096;
 
 impl Verifier {
     /// Decodes and judges a datagram; `None` when nobody claims it. Inlined into each caller: the usual one does not ask
-    /// what became of the datagram, and so nothing is put together for it.
+    /// what became of the datagram, and so nothing is put together for it. With `EXPECT` its header is kept for
+    /// [`Verifier::goes_on`].
     #[inline(always)]
-    pub(crate) fn arrive<'a>(&mut self, now: i64, arrival: Arrival, d: &Datagram<'a>) -> Option<Noted<'a>> {
+    pub(crate) fn arrive<'a, const EXPECT: bool>(
+        &mut self,
+        now: i64,
+        arrival: Arrival,
+        d: &Datagram<'a>,
+    ) -> Option<Noted<'a>> {
         self.faults.clear();
         // A layout may claim what would be usual without it.
         let usual = if self.options.layouts.is_empty() { registry::plain(d) } else { None };
         if let Some(pdu) = usual {
-            return Some(self.noted(now, arrival, d, Some(pdu)));
+            let noted = self.noted(now, arrival, d, Some(pdu));
+            if EXPECT {
+                self.expect(d, &pdu);
+            }
+            return Some(noted);
         }
         let decoder = self.options.layouts.claim(d);
         let Some(decoded) = decoder.map(|decoder| decoder.decode(d, &mut self.faults)) else {
@@ -358,15 +368,10 @@ impl Verifier {
         o.dest = u8::try_from(at).unwrap_or(0);
         let target = &mut flow.destinations[at];
         if let Some(path) = target.path {
-            let breaks = self.shared.sources.paths[path].breaks;
-            o.ip_went_back = self.shared.sources.paths[path].went_back;
-            let all = flow.source_index.map_or(0, |s| self.shared.sources.list[s].breaks);
-            let runs_on =
-                breaks == target.breaks || (flow.source_index.is_some() && all == target.source_breaks);
-            o.ip_runs_on = target.seen && runs_on && d.link.ip_id.is_some();
-            target.breaks = breaks;
-            target.source_breaks = all;
-            target.seen = true;
+            let path = &self.shared.sources.paths[path];
+            o.ip_went_back = path.went_back;
+            let all = flow.source_index.map(|s| self.shared.sources.list[s].breaks);
+            o.ip_runs_on = target.runs_on(path.breaks, all) && d.link.ip_id.is_some();
         }
     }
 
@@ -394,17 +399,9 @@ impl Verifier {
     fn count(&mut self, index: usize, d: &Datagram<'_>, pdu: &Pdu<'_>, o: &Observation) {
         let flow = &mut self.flows[index];
         if flow.datagrams > 0 && !o.new_session && !o.new_port {
-            let interval = o.at - flow.arrived_at;
-            flow.intervals.add(interval);
-            flow.longest_ns = flow.longest_ns.max(interval);
-            flow.active_ns = flow.active_ns.saturating_add(u64::try_from(interval).unwrap_or(0));
-            flow.active_steps += 1;
+            flow.pace(o.at - flow.arrived_at);
         }
-        flow.datagrams += 1;
-        flow.ip_runs += u64::from(o.ip_runs_on);
-        flow.bytes += u64::from(d.length);
-        flow.last_stamp = o.stamp;
-        flow.last_packet = o.packet;
+        flow.tally(o, d.length);
         flow.note(pdu);
         if pdu.marks.has(Marks::TERMINATED) {
             flow.goodbyes += 1;
@@ -491,29 +488,7 @@ impl Verifier {
             return -1;
         }
         out.unnumbered |= ahead.is_none() && flow.group_frame.is_some() && !o.new_session;
-        let (number, begin) = out.choose(o.at, flow.group_frame.filter(|_| !o.new_session), ahead);
-        if begin {
-            lacking(out, flow.index, o);
-            let place = out.current.map(|c| Place {
-                stream: out.flows.first().copied(),
-                packet: c.packet,
-                stamp: c.start_stamp,
-            });
-            let froze = out.begin(number, o.at, o.stamp, o.packet).froze;
-            if let Some(place) = place.filter(|_| froze) {
-                frozen(place, &mut self.shared.findings);
-            }
-        }
-        if let Some(c) = &mut out.current {
-            c.datagrams += 1;
-            c.octets += u64::from(o.length);
-            c.changed |= !o.same;
-            c.last = o.at;
-            c.restart |= o.new_session;
-        }
-        flow.group_first.get_or_insert(number);
-        flow.group_frame = Some(number);
-        number
+        into_frame(flow, o, ahead, out, &mut self.shared.findings)
     }
 
     fn output_of(&mut self, index: usize) -> usize {
@@ -533,39 +508,22 @@ impl Verifier {
     }
 }
 
-/// Numbers between the stream's last frame datagram and this one; `None` when there are none to trust.
-fn ahead(flow: &mut Flow, o: &Observation, pdu: &Pdu<'_>) -> Option<i64> {
-    let raw = pdu.sequence.filter(|_| !pdu.marks.has(Marks::SEQUENCE_OFF))?;
-    let last = flow.group_raw.filter(|_| !o.new_session && !o.new_port)?;
-    let model = flow.model;
-    if model.is_some_and(|m| m.unit == Unit::Nothing) {
-        return None;
-    }
-    let step = match flow.declared_step(last, raw) {
-        Some(step) => step?,
-        None => {
-            let wrapped = flow.protocol() == Protocol::ArtNet && raw < last && last - raw > 127 && raw > 0;
-            i64::from((raw.wrapping_sub(last) & 0xff) as u8 as i8) - i64::from(wrapped)
-        }
-    };
-    flow.group_still = if step == 0 { flow.group_still + 1 } else { 0 };
-    if flow.group_still >= 4 {
-        return None;
-    }
-    match model.map_or(1, |m| i64::from(m.step)) {
-        k if k > 1 && step % k != 0 => None,
-        k => Some(step / k),
-    }
-}
-
 /// A fingerprint of the whole payload. A right checksum covers every octet, so that it and a sample of the data do;
 /// without one every octet is hashed (offloading hosts write the same wrong checksum into all their datagrams).
 fn print(d: &Datagram<'_>, pdu: Option<&Pdu<'_>>, sampled: u64) -> u64 {
-    let Some(pdu) = pdu.filter(|_| d.link.checksum == Checksum::Good && d.link.checksum_field != 0) else {
+    let pdu = pdu.map(|pdu| (pdu.sequence.unwrap_or(0), pdu.stream.unwrap_or(0), pdu.offset));
+    fingerprint(d, pdu, sampled)
+}
+
+/// As [`print`], by number, stream and offset.
+#[inline(always)]
+pub(super) fn fingerprint(d: &Datagram<'_>, pdu: Option<(u32, u32, u32)>, sampled: u64) -> u64 {
+    let whole = |_: &(u32, u32, u32)| d.link.checksum == Checksum::Good && d.link.checksum_field != 0;
+    let Some((number, stream, offset)) = pdu.filter(whole) else {
         return full(d.payload);
     };
-    let number = u64::from(pdu.sequence.unwrap_or(0)) << 32 | u64::from(pdu.stream.unwrap_or(0));
-    let place = u64::from(pdu.offset) << 32 | u64::from(d.length) << 16 | u64::from(d.link.checksum_field);
+    let number = u64::from(number) << 32 | u64::from(stream);
+    let place = u64::from(offset) << 32 | u64::from(d.length) << 16 | u64::from(d.link.checksum_field);
     mix(mix(sampled, number), place)
 }
 
@@ -586,14 +544,4 @@ fn behind(flow: &Flow, o: &Observation, pdu: &Pdu<'_>) -> bool {
     };
     let Some(step) = step else { return false };
     !o.new_session && !o.new_port && (-19..=0).contains(&step)
-}
-
-/// Without numbers the shape, declared or kept to so far, is the only witness of a hole.
-fn lacking(out: &mut Output, flow: usize, o: &Observation) {
-    let Some(c) = out.current.filter(|_| out.unnumbered) else { return };
-    if let Some(size) = out.strict_size() {
-        for _ in c.datagrams..size {
-            out.tear(c.number, flow, false, (o.packet, o.stamp));
-        }
-    }
 }

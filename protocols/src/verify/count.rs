@@ -6,6 +6,7 @@
 
 use super::STREAMS_MAX;
 use super::flow::FlowKey;
+use super::heads::Heads;
 use super::model::{Model, Unit};
 use crate::{Arrival, Datagram, Faults, Marks, Pdu, registry};
 use std::collections::HashMap;
@@ -30,6 +31,8 @@ pub struct Counter {
     streams: Vec<Stream>,
     by_key: HashMap<FlowKey, usize>,
     last: usize,
+    /// Headers, each with its stream.
+    heads: Heads<usize>,
 }
 
 /// What was counted.
@@ -99,11 +102,24 @@ impl Counter {
     /// Takes one UDP datagram.
     #[inline(never)]
     pub fn on_datagram(&mut self, arrival: Arrival, d: &Datagram<'_>) {
-        if let Some(pdu) = registry::plain(d) {
+        if let Some((stream, number, _)) = self.heads.expected(d) {
             self.datagrams += 1;
-            self.count(arrival, d, &pdu);
+            self.last = *stream;
+            let stream = &mut self.streams[*stream];
+            let place = stream.model.place(number);
+            stream.take(arrival.at.0, place);
         } else {
-            self.any(arrival, d);
+            self.plain(arrival, d);
+        }
+    }
+
+    /// A datagram whose header is not the one that was expected.
+    #[inline(never)]
+    fn plain(&mut self, arrival: Arrival, d: &Datagram<'_>) {
+        let Some(pdu) = registry::plain(d) else { return self.any(arrival, d) };
+        self.datagrams += 1;
+        if let Some(index) = self.count(arrival, d, &pdu) {
+            self.heads.keep(d, pdu.kind.protocol, || Some(index));
         }
     }
 
@@ -125,10 +141,12 @@ impl Counter {
     }
 
     #[inline(always)]
-    fn count(&mut self, arrival: Arrival, d: &Datagram<'_>, pdu: &Pdu<'_>) {
-        if let Some(index) = self.near(d, pdu).or_else(|| self.search(FlowKey::of(d, pdu)?)) {
-            self.streams[index].take(arrival.at.0, pdu);
-        }
+    fn count(&mut self, arrival: Arrival, d: &Datagram<'_>, pdu: &Pdu<'_>) -> Option<usize> {
+        let index = self.near(d, pdu).or_else(|| self.search(FlowKey::of(d, pdu)?))?;
+        let stream = &mut self.streams[index];
+        let place = stream.number(pdu);
+        stream.take(arrival.at.0, place);
+        Some(index)
     }
 
     /// The stream that followed the last one before, or the last one.
@@ -197,14 +215,14 @@ impl Stream {
     }
 
     #[inline(always)]
-    fn take(&mut self, at: i64, pdu: &Pdu<'_>) {
+    fn take(&mut self, at: i64, place: Option<u64>) {
         self.datagrams += 1;
         if let Some(before) = self.at.replace(at)
             && let Some(n) = self.intervals.get_mut(place_of(at.saturating_sub(before)))
         {
             *n = n.saturating_add(1);
         }
-        match self.number(pdu) {
+        match place {
             Some(place) => self.step(place),
             None => self.unnumbered += 1,
         }

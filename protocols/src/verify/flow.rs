@@ -84,6 +84,18 @@ pub(crate) struct Destination {
     pub seen: bool,
 }
 
+impl Destination {
+    /// No IP id is missing since the datagram before: on the path that broke so many times, or at the source.
+    #[inline(always)]
+    pub(crate) fn runs_on(&mut self, breaks: u64, source: Option<u64>) -> bool {
+        let all = source.unwrap_or(0);
+        let runs_on = breaks == self.breaks || (source.is_some() && all == self.source_breaks);
+        let seen = std::mem::replace(&mut self.seen, true);
+        (self.breaks, self.source_breaks) = (breaks, all);
+        seen && runs_on
+    }
+}
+
 /// Losses that no finding lists, because there were too many of them: together, with the time they lie in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Unlisted {
@@ -165,6 +177,8 @@ pub(crate) struct Flow {
     pub chunks: Vec<Chunks>,
     pub output: Option<usize>,
     pub episodes: Vec<Episode>,
+    /// A wrap or a stall may be undecided, see [`Cold`].
+    pub undecided: bool,
     pub goodbyes: u32,
     pub ended: Ended,
     /// Content number of the newest datagram, or of the newest ones by chunk.
@@ -272,6 +286,7 @@ impl Flow {
             chunks: Vec::new(),
             output: None,
             episodes: Vec::new(),
+            undecided: false,
             goodbyes: 0,
             ended: Ended::Running,
             content: 0,
@@ -376,6 +391,37 @@ impl Flow {
         true
     }
 
+    /// The port of the newest datagram.
+    #[inline]
+    pub(crate) fn is_from(&self, port: u16) -> bool {
+        self.port == Some(port)
+    }
+
+    /// The newest datagrams carried this priority, start code and synchronization address.
+    #[inline]
+    pub(crate) fn has_facts(&self, facts: (u8, u8, u16)) -> bool {
+        self.last_facts == facts
+    }
+
+    /// Counts the time since the datagram before, of the same session.
+    #[inline(always)]
+    pub(crate) fn pace(&mut self, interval: i64) {
+        self.intervals.add(interval);
+        self.longest_ns = self.longest_ns.max(interval);
+        self.active_ns = self.active_ns.saturating_add(u64::try_from(interval).unwrap_or(0));
+        self.active_steps += 1;
+    }
+
+    /// Counts a datagram of so many octets.
+    #[inline(always)]
+    pub(crate) fn tally(&mut self, o: &Observation, octets: u32) {
+        self.datagrams += 1;
+        self.ip_runs += u64::from(o.ip_runs_on);
+        self.bytes += u64::from(octets);
+        self.last_stamp = o.stamp;
+        self.last_packet = o.packet;
+    }
+
     /// Remembers what the contract lists per stream, bounded.
     pub(crate) fn note(&mut self, pdu: &Pdu<'_>) {
         let facts = (pdu.priority, pdu.start_code, pdu.sync);
@@ -399,23 +445,32 @@ impl Flow {
         if pdu.start_code != 0 || !pdu.marks.has(Marks::DATA) {
             return (false, 0);
         }
-        let chunk = self.chunk(pdu);
-        let slot = if self.chunked() {
-            if self.contents.len() <= chunk {
-                self.contents.resize(chunk + 1, 0);
-            }
-            &mut self.contents[chunk]
-        } else {
-            &mut self.content
-        };
-        let before = *slot;
-        *slot = taped.unwrap_or_else(|| content(pdu.data, sampled, before));
-        (before != 0 && same(before, *slot), *slot)
+        if !self.chunked() {
+            return renewed(&mut self.content, taped, pdu.data, sampled);
+        }
+        let chunk = if pdu.count > 0 { u32::from(pdu.index) } else { pdu.offset / self.octets.1.max(1) };
+        self.remember_chunk(chunk, taped, pdu.data, sampled)
     }
 
-    fn chunk(&self, pdu: &Pdu<'_>) -> usize {
-        let chunk = if pdu.count > 0 { u32::from(pdu.index) } else { pdu.offset / self.octets.1.max(1) };
-        chunk as usize % CONTENTS
+    #[inline]
+    fn remember_chunk(&mut self, chunk: u32, taped: Option<u64>, data: &[u8], sampled: u64) -> (bool, u64) {
+        let chunk = chunk as usize % CONTENTS;
+        if self.contents.len() <= chunk {
+            self.contents.resize(chunk + 1, 0);
+        }
+        renewed(&mut self.contents[chunk], taped, data, sampled)
+    }
+
+    /// As [`Flow::remember`], for the levels of a universe; says whether they repeat those before.
+    #[inline(always)]
+    pub(crate) fn remember_levels(&mut self, data: &[u8], sampled: u64) -> bool {
+        renewed(&mut self.content, None, data, sampled).0
+    }
+
+    /// As [`Flow::remember`], for pixels at an offset of their frame; says whether they repeat those before.
+    #[inline(always)]
+    pub(crate) fn remember_pixels(&mut self, offset: u32, data: &[u8], sampled: u64) -> bool {
+        self.remember_chunk(offset / self.octets.1.max(1), None, data, sampled).0
     }
 
     /// Notes a torn frame of the stream.
@@ -427,6 +482,15 @@ impl Flow {
             self.cold.losses.at(self.last_at).torn += 1;
         }
     }
+}
+
+/// Puts the number of the content in its place; says whether it repeats the one before, and the number.
+#[inline(always)]
+fn renewed(place: &mut u64, taped: Option<u64>, data: &[u8], sampled: u64) -> (bool, u64) {
+    let before = *place;
+    let number = taped.unwrap_or_else(|| content(data, sampled, before));
+    *place = number;
+    (before != 0 && same(before, number), number)
 }
 
 fn keep<T: Ord>(set: &mut BTreeSet<T>, value: T) {

@@ -18,7 +18,9 @@ mod evidence;
 mod findings;
 mod finish;
 mod flow;
+mod frames;
 mod glance;
+mod heads;
 mod herald;
 mod judge;
 mod leap;
@@ -35,6 +37,7 @@ mod sequence;
 mod settle;
 mod sources;
 mod spread;
+mod steady;
 mod tap;
 pub mod thresholds;
 mod timeline;
@@ -110,6 +113,8 @@ pub struct Verifier {
     /// Which stream follows which: lighting traffic is cyclic.
     successor: Vec<usize>,
     last_flow: usize,
+    /// Headers of streams whose datagrams are expected.
+    heads: heads::Heads<steady::Expected>,
     universes: Universes,
     leap: Option<Leap>,
     blind: Vec<Blind>,
@@ -138,6 +143,7 @@ impl Verifier {
             by_output: HashMap::new(),
             successor: Vec::new(),
             last_flow: 0,
+            heads: heads::Heads::default(),
             universes: Universes::default(),
             leap: None,
             blind: Vec::new(),
@@ -156,7 +162,9 @@ impl Verifier {
     pub fn on_datagram(&mut self, arrival: Arrival, d: &Datagram<'_>) {
         let now = self.tick(arrival);
         self.packets += 1;
-        self.arrive(now, arrival, d);
+        if !self.goes_on(now, arrival, d) {
+            self.arrive::<true>(now, arrival, d);
+        }
     }
 
     /// The clock that stamps was set by `by` nanoseconds, as the observing host knows by another clock. The step is taken

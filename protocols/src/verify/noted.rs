@@ -88,7 +88,7 @@ impl Verifier {
     pub fn on_datagram_noted<'a>(&mut self, arrival: Arrival, d: &Datagram<'a>) -> Option<Noted<'a>> {
         let now = self.tick(arrival);
         self.packets += 1;
-        self.arrive(now, arrival, d)
+        self.arrive::<false>(now, arrival, d)
     }
 
     /// Takes a datagram back from a tape. Of `d` addresses, length, IP id, checksum state and fragments are asked.

@@ -164,7 +164,18 @@ impl Output {
 
     /// Frame number for a datagram of a stream last seen in frame `last_frame`, `ahead` numbers later
     /// (`None`: no numbers). Says whether a new frame has to begin.
+    #[inline]
     pub(crate) fn choose(&mut self, at: i64, last_frame: Option<i64>, ahead: Option<i64>) -> (i64, bool) {
+        let Some(current) = &self.current else { return (0, true) };
+        match last_frame.zip(ahead).map(|(last, ahead)| last.saturating_add(ahead)) {
+            Some(target) if target == current.number && !current.closed => (target, false),
+            target => self.weigh(at, last_frame, target.zip(ahead)),
+        }
+    }
+
+    /// As `choose`, for a datagram that is not simply the next one of its frame: `target` is the frame that its number,
+    /// so far `ahead`, asks for.
+    fn weigh(&mut self, at: i64, last_frame: Option<i64>, target: Option<(i64, i64)>) -> (i64, bool) {
         let period = self.cadence.steady();
         let Some(current) = self.current else { return (0, true) };
         let next = current.number + 1;
@@ -173,11 +184,7 @@ impl Output {
         let twice = last_frame == Some(current.number);
         let by_rule =
             if twice || current.closed || long_pause { (next, true) } else { (current.number, false) };
-        let (Some(last), Some(ahead)) = (last_frame, ahead) else { return by_rule };
-        let target = last.saturating_add(ahead);
-        if target == current.number && !current.closed {
-            return (current.number, false);
-        }
+        let Some((target, ahead)) = target else { return by_rule };
         let half = period.is_some_and(|p| (at - current.start) * 2 >= p);
         if target == next && (ahead == 1 || half) {
             return (next, true);

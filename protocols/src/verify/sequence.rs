@@ -179,18 +179,29 @@ impl Lane {
     /// The caller vouches that time does not speak for a whole cycle in between.
     #[inline]
     pub(crate) fn goes_on(&mut self, o: &Observation, position: i64) -> bool {
-        let counted = self.model.unit == Unit::Datagram && o.counts();
-        if !self.started || !counted || o.new_session || o.new_port {
+        if !o.counts() || o.new_session || o.new_port {
             return false;
         }
-        let Some(place) = self.model.place(o.raw) else { return false };
+        let Some(place) = self.next(o.raw) else { return false };
+        self.go_on(o, place, position);
+        true
+    }
+
+    /// The place of the number in its cycle, when it is the next one.
+    #[inline]
+    pub(crate) fn next(&self, raw: u32) -> Option<u64> {
+        if !self.started || self.model.unit != Unit::Datagram {
+            return None;
+        }
         let next = self.place + u64::from(self.model.step);
         let next = if next < self.model.cycle { next } else { next - self.model.cycle };
-        if place != next {
-            return false;
-        }
+        self.model.place(raw).filter(|place| *place == next)
+    }
+
+    /// Takes the datagram whose number has the next place.
+    #[inline]
+    pub(crate) fn go_on(&mut self, o: &Observation, place: u64, position: i64) {
         self.advance(o, place, position, 1, Step::InOrder);
-        true
     }
 
     /// Numbers that go on over a silence as if the sender had never stopped: what was probably lost in it.

@@ -179,6 +179,7 @@ fn settle(flow: &mut Flow, o: &Observation, model: Model, shared: &mut Shared) {
     } else {
         settle_universe(flow, o, lane, shared);
     }
+    flow.undecided = flow.cold.zero_wrap.is_some() || flow.cold.stall.is_some();
     if !flow.episodes.is_empty() {
         flush(flow, shared, false);
     }
@@ -282,7 +283,7 @@ fn proven(gap: &Gap) -> i64 {
 }
 
 /// The datagram is the newest of its stream.
-fn moved(flow: &mut Flow, o: &Observation) {
+pub(super) fn moved(flow: &mut Flow, o: &Observation) {
     flow.still = o.same;
     flow.last_at = o.at;
     let frame = if o.frame >= 0 { o.frame } else { flow.settled.map_or(-1, |(frame, _)| frame) };
@@ -434,7 +435,7 @@ fn began(flow: &mut Flow, o: &Observation, dest: usize, early: bool, shared: &mu
 }
 
 /// Puts the datagram into the output's frame.
-fn frame_of(
+pub(super) fn frame_of(
     flow: &mut Flow,
     o: &Observation,
     dest: usize,

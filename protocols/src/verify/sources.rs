@@ -35,6 +35,7 @@ pub(crate) struct Source {
 
 impl Source {
     /// Follows the IP id over all destinations: many hosts count once for all of them.
+    #[inline]
     pub(crate) fn follow(&mut self, ip_id: Option<u16>) {
         let runs_on = matches!((self.last_id, ip_id), (Some(last), Some(id)) if id == last.wrapping_add(1));
         self.breaks += u64::from(!runs_on);
@@ -148,23 +149,31 @@ impl Sources {
 }
 
 impl Path {
-    /// True when this very datagram was seen on this path within 5 ms: a copy made by the capture.
+    /// True, and nothing done, when this very datagram was seen on this path within 5 ms: a copy made by the capture.
+    #[inline]
     pub(crate) fn is_copy(&mut self, d: &Datagram<'_>, at: i64, print: impl FnOnce() -> u64) -> bool {
         let Some(id) = d.link.ip_id.filter(|id| *id != 0) else { return false };
         let ports = (d.source.port(), d.destination.port());
-        let fresh = |s: &Sighting| s.ip_id == id && s.ports == ports && at - s.at <= COPY_WINDOW;
         let print = print();
         // A counting sender's next id is ahead of the last one: no copy of anything remembered.
         let ahead = self.last_id.is_some_and(|last| (1..0x4000).contains(&id.wrapping_sub(last)));
-        if !ahead && self.ring.iter().any(|s| fresh(s) && s.print == print) {
+        if !ahead && self.saw(Sighting { ip_id: id, at, print, ports }) {
             return true;
         }
-        self.ring[self.next] = Sighting { ip_id: id, at, print, ports };
+        self.ring[self.next % REMEMBERED] = Sighting { ip_id: id, at, print, ports };
         self.next = (self.next + 1) % REMEMBERED;
         false
     }
 
+    #[inline(never)]
+    fn saw(&self, now: Sighting) -> bool {
+        let fresh =
+            |s: &Sighting| s.ip_id == now.ip_id && s.ports == now.ports && now.at - s.at <= COPY_WINDOW;
+        self.ring.iter().any(|s| fresh(s) && s.print == now.print)
+    }
+
     /// Follows the IP id of a datagram that is no copy.
+    #[inline]
     pub(crate) fn follow(&mut self, ip_id: Option<u16>) {
         let ahead = match (self.last_id, ip_id) {
             (Some(last), Some(id)) => id.wrapping_sub(last) as i16,

@@ -54,12 +54,10 @@ impl Gauge {
             });
         }
         self.total = self.totals();
-        for value in self.few.drain(..) {
-            if let Some(h) = &mut self.histogram {
-                // Beyond a day a value only counts in the extremes; room can always be made up to there.
-                let _ = h.record(value.min(LARGEST));
-            }
+        if let Some(h) = &mut self.histogram {
+            record_runs(h, &self.few);
         }
+        self.few.clear();
     }
 
     fn totals(&self) -> Totals {
@@ -129,6 +127,19 @@ impl Gauge {
             None => quantiles.map(|q| nearest_rank(&self.few, q)),
         };
         Quantiles { count, p50, p95, p99, max }
+    }
+}
+
+/// Records values; neighbours that the histogram does not tell apart are recorded at once.
+fn record_runs(h: &mut Histogram<u32>, values: &[u64]) {
+    let mut left = values;
+    while let Some(first) = left.first() {
+        // Beyond a day a value only counts in the extremes; room can always be made up to there.
+        let value = *first.min(&LARGEST);
+        let (low, width) = (h.lowest_equivalent(value), h.equivalent_range(value));
+        let alike = left.iter().take_while(|v| (**v).min(LARGEST).wrapping_sub(low) < width).count().max(1);
+        let _ = h.record_n(value, u32::try_from(alike).unwrap_or(1));
+        left = &left[alike..];
     }
 }
 
@@ -260,6 +271,23 @@ mod tests {
                 "{n}"
             );
         }
+    }
+
+    #[test]
+    fn runs_are_recorded_as_value_by_value() {
+        let mut values: Vec<u64> = (0..4_000u64).map(|i| 16_666_667 + (i * 7919 % 11) * 3_000).collect();
+        values.extend((0..60).flat_map(|bit| [1 << bit, (1u64 << bit) + 1, (1 << bit) + (1 << bit >> 11)]));
+        values.extend([1, 511, 512, 1_023, 1_024, LARGEST - 1, LARGEST, LARGEST + 1, u64::MAX, 5, 5, 5]);
+        let new = || {
+            let mut h = Histogram::<u32>::new_with_bounds(FINEST, USUAL, 3).unwrap();
+            h.auto(true);
+            h
+        };
+        let (mut runs, mut singly) = (new(), new());
+        values.chunks(FEW).for_each(|values| record_runs(&mut runs, values));
+        values.iter().for_each(|value| singly.record((*value).min(LARGEST)).unwrap());
+        assert_eq!(runs, singly);
+        assert_eq!((runs.len(), runs.min_nz(), runs.max()), (singly.len(), singly.min_nz(), singly.max()));
     }
 
     #[test]

@@ -2,11 +2,13 @@
 
 mod dice;
 mod sender;
+mod steady;
 mod time;
 
 use dice::Dice;
 use sender::Sender;
 use std::net::SocketAddr;
+pub(crate) use steady::steady;
 use time::Time;
 use wireproof_protocols::{Arrival, Link, Timestamp};
 
