@@ -275,6 +275,7 @@ impl Verifier {
             self.vote(index, pdu.sequence);
             self.judge_leap(false);
         }
+        let (length, sound) = pdu.carried(d.length, notes.well_formed);
         let mut o = Observation {
             at: now,
             stamp: arrival.at.0,
@@ -282,7 +283,8 @@ impl Verifier {
             raw: pdu.sequence.unwrap_or(0),
             numbered: pdu.sequence.is_some(),
             offset: pdu.offset,
-            length: pdu.data_length,
+            length,
+            sound,
             hash: notes.sampled,
             index: pdu.index,
             count: pdu.count,
@@ -303,8 +305,7 @@ impl Verifier {
         } else {
             self.await_sync(index, pdu, &o);
         }
-        let flow = &self.flows[index];
-        if flow.has_frames() && !flow.chunked() {
+        if self.flows[index].has_frames() && !self.flows[index].chunked() {
             o.frame = self.group(index, &o, pdu);
         }
         let flow = &mut self.flows[index];
@@ -405,7 +406,7 @@ impl Verifier {
         flow.bytes += u64::from(d.length);
         flow.last_stamp = o.stamp;
         flow.last_packet = o.packet;
-        flow.note(pdu);
+        flow.note(pdu, o.length);
         if pdu.marks.has(Marks::TERMINATED) {
             flow.goodbyes += 1;
             flow.ended = Ended::Terminated;

@@ -9,6 +9,7 @@ use super::output::Output;
 use super::settle::{close_chunked, lock, settle_wrap};
 use super::spread::rate_mhz;
 use super::timeline::{TimeAxis, Timeline};
+use super::untiled::untiled_at_end;
 use super::{Verifier, rules};
 use crate::time::MS;
 use crate::{Protocol, Severity};
@@ -32,6 +33,7 @@ impl Verifier {
             }
             settle_wrap(flow, 0, &mut self.shared);
             flush(flow, &mut self.shared, true);
+            untiled_at_end(flow, &mut self.shared);
         }
         for output in &mut self.shared.outputs {
             let Some(flow) = output.flows.first().copied() else { continue };
@@ -147,6 +149,7 @@ impl Verifier {
         let flow = &self.flows[tear.flow];
         let rule = if tear.end { rules::FRAME_UNTERMINATED } else { rules::FRAME_TORN };
         let missing: u64 = tears.iter().map(|(_, t)| t.missing).sum();
+        let octets: u64 = tears.iter().map(|(_, t)| t.octets).sum();
         let what = match flow.protocol() {
             Protocol::Sacn => format!("universe {}", flow.key.stream),
             Protocol::ArtNet => format!("port-address {}", flow.key.stream),
@@ -157,6 +160,16 @@ impl Verifier {
         let number = first - range.base;
         let text = match (tears.len(), tear.end) {
             (1, true) => format!("frame {number} of {what} has no end: push or last chunk missing"),
+            (1, false) if missing == 0 => {
+                format!(
+                    "frame {number} of {what} has a hole: {octets} of its octets are in none of its datagrams"
+                )
+            }
+            (n, false) if missing == 0 => {
+                format!(
+                    "{n} frames from {number} on of {what} have holes: {octets} octets are in no datagram"
+                )
+            }
             (1, false) => format!("frame {number} lacks {missing} datagram(s), first of {what}"),
             (n, true) => format!("{n} frames from {number} on of {what} have no end"),
             (n, false) => format!("{n} frames from {number} on lack {missing} datagrams, first of {what}"),

@@ -36,7 +36,9 @@ mod sources;
 mod spread;
 mod tap;
 pub mod thresholds;
+mod tiles;
 mod timeline;
+mod untiled;
 
 pub use account::*;
 pub use evidence::{DropLayer, HostDrops};
