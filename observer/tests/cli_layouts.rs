@@ -59,7 +59,7 @@ fn the_documentation_leads_from_an_empty_file_to_a_pass() {
 
     let mut text = String::new();
     let steps = blocks("toml");
-    assert_eq!(steps.len(), 4);
+    assert_eq!(steps.len(), 5);
     for (number, step) in steps.iter().enumerate() {
         text += &format!("{step}\n");
         if number == 3 {

@@ -178,6 +178,29 @@ pub struct Pdu<'a> {
 }
 
 impl Pdu<'_> {
+    /// Octets of data that the header announces and a datagram of `sent` octets has, and whether its length can be
+    /// believed: a wrong one teaches nothing about the datagrams that follow. Padding is right where it is `well_formed`.
+    #[inline]
+    pub(crate) fn carried(&self, sent: u32, well_formed: bool) -> (u32, bool) {
+        let room = sent.saturating_sub(self.around());
+        let length = self.data_length.min(room);
+        (length, self.data_length == length && (well_formed || length == room))
+    }
+
+    /// Octets of its datagram beside the data, at least.
+    #[inline]
+    fn around(&self) -> u32 {
+        match self.kind.protocol {
+            Protocol::Ddp if self.marks.has(Marks::TIMED) => 14,
+            Protocol::Ddp => 10,
+            Protocol::BigPacket => 32,
+            Protocol::Sacn => 126,
+            Protocol::ArtNet => 18,
+            Protocol::Kinet => 0,
+            Protocol::Layout(layout) => layout.table().around(),
+        }
+    }
+
     /// A PDU of this kind that carries nothing.
     pub const fn empty(kind: Kind) -> Pdu<'static> {
         Pdu {

@@ -162,6 +162,16 @@ impl Table {
         self.facts.chunked
     }
 
+    /// Chunks say at which octet of the frame they belong.
+    pub(crate) fn has_offsets(&self) -> bool {
+        self.facts.has_offset
+    }
+
+    /// Octets of a datagram beside its data, at least.
+    pub(crate) fn around(&self) -> u32 {
+        u32::from(self.layout.header_len) + u32::from(self.layout.footer_len)
+    }
+
     /// The numbering with what one number counts.
     pub(crate) fn sequence(&self) -> Option<&Sequence> {
         self.layout.sequence.as_ref()

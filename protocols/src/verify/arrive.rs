@@ -285,6 +285,7 @@ impl Verifier {
             self.vote(index, pdu.sequence);
             self.judge_leap(false);
         }
+        let (length, sound) = pdu.carried(d.length, notes.well_formed);
         let mut o = Observation {
             at: now,
             stamp: arrival.at.0,
@@ -292,7 +293,8 @@ impl Verifier {
             raw: pdu.sequence.unwrap_or(0),
             numbered: pdu.sequence.is_some(),
             offset: pdu.offset,
-            length: pdu.data_length,
+            length,
+            sound,
             hash: notes.sampled,
             index: pdu.index,
             count: pdu.count,
@@ -313,8 +315,7 @@ impl Verifier {
         } else {
             self.await_sync(index, pdu, &o);
         }
-        let flow = &self.flows[index];
-        if flow.has_frames() && !flow.chunked() {
+        if self.flows[index].has_frames() && !self.flows[index].chunked() {
             o.frame = self.group(index, &o, pdu);
         }
         let flow = &mut self.flows[index];
@@ -402,7 +403,7 @@ impl Verifier {
             flow.pace(o.at - flow.arrived_at);
         }
         flow.tally(o, d.length);
-        flow.note(pdu);
+        flow.note(pdu, o.length);
         if pdu.marks.has(Marks::TERMINATED) {
             flow.goodbyes += 1;
             flow.ended = Ended::Terminated;

@@ -3,10 +3,15 @@
 use super::cadence::{Cadence, nearest};
 use super::observation::Observation;
 use super::sequence::Place;
+use super::settle::{ENDS_LEAST, ENDS_TO_ONE};
+use super::tiles::Tiles;
 use crate::Marks;
 
 /// Lost datagrams placed into frames one by one; beyond it only whole frames are counted.
 const PLACED_MAX: u64 = 1024;
+
+/// Frames in a row with a larger datagram that make its size the chunk size.
+const LARGER_FRAMES: u32 = 3;
 
 /// Frame state of one stream towards one destination.
 #[derive(Clone, Debug, Default)]
@@ -45,10 +50,18 @@ pub(crate) struct Chunks {
     pub ends: u64,
     /// Period of frame starts.
     pub cadence: Cadence,
-    /// Octets of the largest datagram seen: the chunk size.
+    /// Octets of the largest datagram that is no exception: the chunk size.
     pub chunk: u32,
     /// Smallest offset seen.
     pub base: u32,
+    /// What the chunks of a frame cover.
+    pub tiles: Tiles,
+    /// Offset of the last datagram, and where its octets end.
+    reach: (u32, u32),
+    /// Frames in a row with a datagram larger than the chunk size, and whether this frame has one.
+    larger: (u32, bool),
+    /// Nearly every frame among the stream's first datagrams ends with its mark.
+    marked: bool,
     whole_start: bool,
 }
 
@@ -62,31 +75,65 @@ pub(crate) struct Seat {
 }
 
 impl Chunks {
-    /// State for a stream whose first datagrams are known: chunk size and base offset are theirs.
-    pub(crate) fn new(output: usize, seen: &[Observation]) -> Chunks {
+    /// State for a stream whose first datagrams are known: chunk size and base offset are theirs. `offsets` when they
+    /// say at which octet of the frame they belong.
+    pub(crate) fn new(output: usize, seen: &[Observation], offsets: bool) -> Chunks {
         let data = || seen.iter().filter(|o| o.marks.has(Marks::DATA));
         Chunks {
             output,
             frame: -1,
-            chunk: data().map(|o| o.length).max().unwrap_or(0),
+            chunk: usual_length(seen),
             base: data().map(|o| o.offset).min().unwrap_or(0),
             chunks: usual_chunks(seen),
+            tiles: Tiles::new(offsets),
+            marked: usually_marked(seen),
             ..Chunks::default()
         }
     }
 
     /// Position of a datagram in its frame, from index or offset.
     pub(crate) fn position_of(&self, o: &Observation) -> i64 {
-        if o.count > 0 {
-            return i64::from(o.index);
+        let open = self.frame >= 0 && !self.ended;
+        if o.count > 0 && (o.index < o.count || !open) {
+            return i64::from(o.index.min(o.count - 1));
         }
         let chunk = self.chunk.max(1);
-        i64::from(o.offset.saturating_sub(self.base).div_ceil(chunk))
+        let (from, end) = self.reach;
+        if !open || o.count == 0 && o.offset <= from {
+            return i64::from(o.offset.saturating_sub(self.base).div_ceil(chunk));
+        }
+        let gap = if o.count > 0 { 0 } else { i64::from(o.offset.saturating_sub(end)) };
+        self.position + 1 + nearest(gap, i64::from(chunk))
     }
 
-    /// Seat of the next datagram, before anything is known of losses; `numbered` when frames have numbers.
-    pub(crate) fn seat(&mut self, o: &Observation, numbered: bool) -> Seat {
-        self.chunk = self.chunk.max(o.length);
+    /// A single larger datagram does not make the chunks of a stream larger.
+    fn grow(&mut self, length: u32) {
+        if self.chunks == 0 || self.chunk == 0 || self.larger.0 >= LARGER_FRAMES {
+            self.chunk = length;
+            self.larger = (0, false);
+        } else {
+            self.larger.1 = true;
+        }
+    }
+
+    /// A datagram that goes back in a frame whose end mark is still to come, though it is no frame's first by place or
+    /// time.
+    fn strays(&mut self, o: &Observation) -> bool {
+        let known = self.with_end >= ENDS_LEAST;
+        let marked = if known { self.with_end >= self.without_end * ENDS_TO_ONE } else { self.marked };
+        let inside = if o.count > 0 { o.index > 0 } else { o.offset > self.base };
+        let period = self.cadence.steady();
+        let paused = period.is_some_and(|p| (o.at - self.last) * 2 > p);
+        let early = period.is_some_and(|p| (o.at - self.start) * 2 < p);
+        marked && (inside || early) && !self.ended && !paused
+    }
+
+    /// Seat of the next datagram, before anything is known of losses; `numbered` when frames have numbers, `next` when
+    /// datagrams have and this one's follows the last one's.
+    pub(crate) fn seat(&mut self, o: &Observation, numbered: bool, next: bool) -> Seat {
+        if o.length > self.chunk {
+            self.grow(o.length);
+        }
         let position = self.position_of(o);
         if self.frame < 0 || o.new_session || o.new_port {
             return Seat { position, new_frame: true };
@@ -95,6 +142,9 @@ impl Chunks {
             return Seat { position, new_frame: o.raw != self.raw };
         }
         let goes_on = position > self.position;
+        if !goes_on && next && self.strays(o) {
+            return Seat { position: self.position + 1, new_frame: false };
+        }
         let paused = self.cadence.steady().is_none_or(|p| (o.at - self.last) * 2 > p);
         Seat { position, new_frame: !goes_on || (self.ended && paused) }
     }
@@ -167,12 +217,15 @@ impl Chunks {
         self.position = seat.position;
         self.raw = o.raw;
         self.last = o.at;
-        let count_end = o.count > 0 && u32::from(o.index) + 1 == u32::from(o.count);
-        self.ended = o.marks.has(Marks::PUSH) || count_end;
-        self.ends += u64::from(self.ended);
-        if o.count > 0 {
+        self.reach = (o.offset, o.offset.saturating_add(o.length));
+        // One datagram with another count than the rest of its frame does not make the frame longer.
+        if o.count > 0 && (self.present == 1 || self.chunks == 0) {
             self.chunks = i64::from(o.count);
         }
+        let behind = i64::from(o.index) + 1;
+        let count_end = o.count > 0 && (behind == i64::from(o.count) || behind == self.chunks);
+        self.ended = o.marks.has(Marks::PUSH) || count_end;
+        self.ends += u64::from(self.ended);
         early
     }
 
@@ -191,6 +244,7 @@ impl Chunks {
                 early = Some(self.cadence.add(o.at - self.start));
             }
         }
+        self.larger = if self.larger.1 { (self.larger.0 + 1, false) } else { (0, false) };
         self.frame = frame;
         self.start = o.at;
         self.whole_start = seat.position == 0;
@@ -226,6 +280,22 @@ impl Chunks {
         self.ended = true;
         self.ends += 1;
     }
+}
+
+/// The largest length that came at least twice among a stream's first datagrams, or the largest one.
+fn usual_length(seen: &[Observation]) -> u32 {
+    let mut lengths: Vec<u32> = seen.iter().filter(|o| o.marks.has(Marks::DATA)).map(|o| o.length).collect();
+    lengths.sort_unstable_by(|a, b| b.cmp(a));
+    let twice = lengths.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0]);
+    twice.or(lengths.first().copied()).unwrap_or(0)
+}
+
+/// Of the frames among a stream's first datagrams at least three, and three of four, end with their mark.
+fn usually_marked(seen: &[Observation]) -> bool {
+    let ends = seen.windows(2).filter(|pair| pair[1].offset <= pair[0].offset);
+    let (with, all) =
+        ends.fold((0, 0), |(with, all), pair| (with + u32::from(pair[0].marks.has(Marks::PUSH)), all + 1));
+    with >= 3 && with * 4 >= all * 3
 }
 
 /// Chunks in most frames of a stream's first datagrams, 0 when no frame is whole.

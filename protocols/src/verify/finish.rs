@@ -11,6 +11,7 @@ use super::output::Output;
 use super::settle::{close_chunked, lock, settle_wrap};
 use super::spread::rate_mhz;
 use super::timeline::{TimeAxis, Timeline};
+use super::untiled::untiled_at_end;
 use super::{Verifier, rules};
 use crate::time::MS;
 use crate::{Protocol, Rule, Severity};
@@ -34,6 +35,7 @@ impl Verifier {
             }
             settle_wrap(flow, 0, &mut self.shared);
             flush(flow, &mut self.shared, true);
+            untiled_at_end(flow, &mut self.shared);
         }
         for output in &mut self.shared.outputs {
             let Some(flow) = output.flows.first().copied() else { continue };
@@ -152,13 +154,13 @@ impl Verifier {
         let flow = &self.flows[tear.flow];
         let rule = torn_rule(tear.end);
         let missing: u64 = tears.iter().map(|(_, t)| t.missing).sum();
-        let count = tears.len() as u64;
-        let text = torn_text(flow, first - range.base, (count, missing), tear.end);
+        let octets: u64 = tears.iter().map(|(_, t)| t.octets).sum();
+        let text = torn_text(flow, first - range.base, tears.len() as u64, (missing, octets), tear.end);
         let place = Place { stream: Some(tear.flow), packet: tear.place.0, stamp: tear.place.1 };
         let numbers =
             tears.iter().filter_map(|(n, _)| u64::try_from(n - range.base).ok()).take(FRAMES_MAX).collect();
         if let Some(f) = self.shared.findings.single(rule, Severity::Violation, place, text) {
-            f.count = count;
+            f.count = tears.len() as u64;
             f.frames = numbers;
             f.last_ns = tears.last().map_or(tear.place.1, |(_, t)| t.place.1);
         }
@@ -238,8 +240,14 @@ pub(super) fn torn_rule(end: bool) -> &'static Rule {
     if end { rules::FRAME_UNTERMINATED } else { rules::FRAME_TORN }
 }
 
-/// Torn frames from `number` on in words: how many they are, and datagrams missing in them.
-pub(super) fn torn_text(flow: &Flow, number: i64, (frames, missing): (u64, u64), end: bool) -> String {
+/// Torn frames from `number` on in words: how many they are, and what they lack: datagrams, or octets that are in none.
+pub(super) fn torn_text(
+    flow: &Flow,
+    number: i64,
+    frames: u64,
+    (missing, octets): (u64, u64),
+    end: bool,
+) -> String {
     let what = match flow.protocol() {
         Protocol::Sacn => format!("universe {}", flow.key.stream),
         Protocol::ArtNet => format!("port-address {}", flow.key.stream),
@@ -249,8 +257,16 @@ pub(super) fn torn_text(flow: &Flow, number: i64, (frames, missing): (u64, u64),
     };
     match (frames, end) {
         (1, true) => format!("frame {number} of {what} has no end: push or last chunk missing"),
-        (1, false) => format!("frame {number} lacks {missing} datagram(s), first of {what}"),
         (n, true) => format!("{n} frames from {number} on of {what} have no end"),
+        (1, false) if missing == 0 => {
+            format!(
+                "frame {number} of {what} has a hole: {octets} of its octets are in none of its datagrams"
+            )
+        }
+        (n, false) if missing == 0 => {
+            format!("{n} frames from {number} on of {what} have holes: {octets} octets are in no datagram")
+        }
+        (1, false) => format!("frame {number} lacks {missing} datagram(s), first of {what}"),
         (n, false) => format!("{n} frames from {number} on lack {missing} datagrams, first of {what}"),
     }
 }

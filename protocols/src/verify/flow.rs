@@ -422,8 +422,8 @@ impl Flow {
         self.last_packet = o.packet;
     }
 
-    /// Remembers what the contract lists per stream, bounded.
-    pub(crate) fn note(&mut self, pdu: &Pdu<'_>) {
+    /// Remembers what the contract lists per stream, bounded; `length` octets of data came.
+    pub(crate) fn note(&mut self, pdu: &Pdu<'_>, length: u32) {
         let facts = (pdu.priority, pdu.start_code, pdu.sync);
         if self.datagrams == 1 || self.last_facts != facts {
             self.last_facts = facts;
@@ -433,7 +433,7 @@ impl Flow {
                 keep(&mut self.cold.syncs, pdu.sync);
             }
         }
-        self.octets = (self.octets.0.min(pdu.data_length), self.octets.1.max(pdu.data_length));
+        self.octets = (self.octets.0.min(length), self.octets.1.max(length));
         self.levels += u64::from(pdu.start_code == 0 && pdu.marks.has(Marks::DATA));
         self.last_priority = pdu.priority;
         self.last_preview = pdu.marks.has(Marks::PREVIEW);

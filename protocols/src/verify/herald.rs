@@ -46,7 +46,8 @@ struct Herald {
     after: usize,
     /// First frame, as the output counts them for a reader.
     number: i64,
-    missing: u64,
+    /// Datagrams and octets that it lacks.
+    lacks: (u64, u64),
 }
 
 /// How long an episode has had a hole.
@@ -142,7 +143,7 @@ impl Heralds {
             if let Some(h) = self.torn.get_mut(herald).filter(|_| !known) {
                 h.finding.count += 1;
                 h.finding.last_ns = h.finding.last_ns.max(tear.place.1);
-                h.missing += tear.missing;
+                h.lacks = (h.lacks.0 + tear.missing, h.lacks.1 + tear.octets);
             }
             return;
         }
@@ -151,10 +152,11 @@ impl Heralds {
         }
         told.begin(frame, tear.end, self.torn.len());
         let place = Place { stream: Some(tear.flow), packet: tear.place.0, stamp: tear.place.1 };
+        let lacks = (tear.missing, tear.octets);
         let mut finding = blank(torn_rule(tear.end), Severity::Violation, place, String::new());
-        finding.text = torn_text(flow, frame - base, (1, tear.missing), tear.end);
+        finding.text = torn_text(flow, frame - base, 1, lacks, tear.end);
         finding.frames = u64::try_from(frame - base).into_iter().collect();
-        self.torn.push(Herald { finding, after, number: frame - base, missing: tear.missing });
+        self.torn.push(Herald { finding, after, number: frame - base, lacks });
     }
 }
 
@@ -173,7 +175,7 @@ impl Verifier {
         for h in self.shared.heralds.torn.iter_mut().skip(told) {
             let Some(flow) = h.finding.stream.and_then(|s| self.flows.get(s)) else { continue };
             let end = h.finding.code == torn_rule(true).code;
-            h.finding.text = torn_text(flow, h.number, (h.finding.count, h.missing), end);
+            h.finding.text = torn_text(flow, h.number, h.finding.count, h.lacks, end);
             news.push(h.finding.clone());
         }
         self.options.set_severities(&mut news);
@@ -313,7 +315,7 @@ fn torn_by(flows: &[Flow], (index, episode): (usize, usize), shared: &mut Shared
         let number = frame[0].1;
         if (base..open).contains(&number) {
             let end = frame.iter().any(|(.., end)| *end);
-            let tear = Tear { flow: index, missing: frame.len() as u64, end, place: e.place };
+            let tear = Tear { flow: index, missing: frame.len() as u64, octets: 0, end, place: e.place };
             heralds.tear(flow, told, (number, tear), (base, findings.listed().len()));
         }
     }

@@ -40,7 +40,9 @@ mod spread;
 mod steady;
 mod tap;
 pub mod thresholds;
+mod tiles;
 mod timeline;
+mod untiled;
 
 pub use account::*;
 pub use evidence::{DropLayer, HostDrops};

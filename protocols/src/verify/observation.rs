@@ -18,8 +18,10 @@ pub(crate) struct Observation {
     pub numbered: bool,
     /// Octet offset of the data in the frame.
     pub offset: u32,
-    /// Data octets announced.
+    /// Data octets announced, of those that the datagram has.
     pub length: u32,
+    /// The length announced is the length that came, or padding is legal.
+    pub sound: bool,
     /// Hash of the data octets.
     pub hash: u64,
     /// The content repeats that of the datagram before, in the same place of the frame.

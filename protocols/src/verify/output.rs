@@ -5,6 +5,7 @@ use super::cadence::Cadence;
 use super::flow::Flow;
 use super::herald::Torn;
 use super::spread::{Bars, Gauge, rate_mhz};
+use super::tiles::Flaw;
 use super::timeline::FrameLine;
 use crate::time::{MS, SECOND};
 use crate::{Cid, Protocol};
@@ -31,6 +32,8 @@ pub(crate) struct Tear {
     pub flow: usize,
     /// Datagrams missing.
     pub missing: u64,
+    /// Octets that are in no datagram although none is missing.
+    pub octets: u64,
     /// The end of the frame is among them.
     pub end: bool,
     /// Record and stamp at which it was noticed.
@@ -355,12 +358,24 @@ impl Output {
             t.missing += 1;
             t.end |= end;
         } else if self.tears.len() < TEARS_MAX {
-            self.tears.insert(number, Tear { flow, missing: 1, end, place });
+            self.tears.insert(number, Tear { flow, missing: 1, octets: 0, end, place });
             self.told.note(number);
         } else if self.tears_last != number {
             self.tears_last = number;
             self.tears_more += 1;
             self.line.torn(number);
+        }
+    }
+
+    /// Notes that nothing was lost of a frame and something of it is in none of its chunks.
+    pub(crate) fn hole(&mut self, flaw: &Flaw, flow: usize) {
+        if self.tears.contains_key(&flaw.frame) {
+            return;
+        }
+        self.tear(flaw.frame, flow, false, flaw.place);
+        if let Some(t) = self.tears.get_mut(&flaw.frame) {
+            t.missing = u64::from(flaw.missing);
+            t.octets = u64::from(flaw.hole.1);
         }
     }
 

@@ -85,6 +85,11 @@ rules! {
         "The receiver does not show the frame, or shows it with the next one.",
         "See the losses of the same time; if nothing was lost the sender forgot the mark.",
         "DDP frame of 6 datagrams whose push datagram never came";
+    FRAME_SHAPE "FRAME-SHAPE" Violation
+        "the chunks of a frame contradict each other: they overlap, announce two counts, or end past its usual end",
+        "Receivers show one chunk over another, wait for chunks that do not exist, or write past their buffer.",
+        "Look at offset, length and count of the datagram given; a frame with a hole is FRAME-TORN instead.",
+        "chunks at 0, 1200 and 1200, or counts 3, 4 and 3 in one frame";
     FRAME_FROZEN "FRAME-FROZEN" Info
         "content stayed the same for over a second while frames kept coming",
         "Normal for a still look; a sign of a hung renderer when something should move.",

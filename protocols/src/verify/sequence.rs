@@ -174,6 +174,13 @@ impl Lane {
         }
     }
 
+    /// The datagram's number is the next one, where numbers are of datagrams.
+    pub(crate) fn is_next(&self, o: &Observation) -> bool {
+        let counted = self.started && self.model.unit == Unit::Datagram && o.counts() && !o.new_session;
+        let place = self.model.place(o.raw).filter(|_| counted);
+        place.is_some_and(|place| self.forward(place) == 1)
+    }
+
     /// Takes the datagram if it is simply the next one; `false`, and nothing done, when there is more to judge.
     ///
     /// The caller vouches that time does not speak for a whole cycle in between.

@@ -12,6 +12,7 @@ use super::output::{Output, OutputKey};
 use super::rules;
 use super::sequence::{Gap, Lane, Place, Step};
 use super::sources::Sources;
+use super::untiled::untiled;
 use crate::{Marks, Protocol, Severity};
 
 /// A pause of more than so many percent of the period is told.
@@ -95,7 +96,8 @@ fn add_chunks(flow: &mut Flow, dest: usize, seen: &[Observation], shared: &mut S
     let index = shared.outputs.len() - 1;
     flow.output.get_or_insert(index);
     let own: Vec<Observation> = seen.iter().filter(|o| usize::from(o.dest) == dest).copied().collect();
-    flow.chunks.push(Chunks::new(index, &own));
+    let offsets = flow.protocol().layout().is_none_or(|table| table.has_offsets());
+    flow.chunks.push(Chunks::new(index, &own, offsets));
 }
 
 fn at(flow: &Flow, o: &Observation) -> At {
@@ -345,7 +347,8 @@ fn settle_chunk(flow: &mut Flow, o: &Observation, lane: usize, dest: usize, shar
     let repeats = shared.outputs[output].repeating;
     let period = flow.chunks[dest].cadence.steady();
     let frames_numbered = flow.lanes[lane].model().unit == Unit::Frame;
-    let seat = flow.chunks[dest].seat(o, frames_numbered);
+    let next = !several && flow.lanes[lane].is_next(o);
+    let seat = flow.chunks[dest].seat(o, frames_numbered, next);
     if !several && flow.chunks[dest].is_next(o, seat, period) && flow.lanes[lane].goes_on(o, seat.position) {
         flow.last_at = o.at;
         let frame = flow.chunks[dest].frame;
@@ -365,6 +368,9 @@ fn settle_chunk(flow: &mut Flow, o: &Observation, lane: usize, dest: usize, shar
         _ => 0,
     };
     if matches!(step, Step::Duplicate { .. } | Step::Late(_) | Step::Old) {
+        if let Step::Late(_) = step {
+            flow.chunks[dest].tiles.late(o, frames_numbered);
+        }
         common(flow, o, lane, step, shared);
         return;
     }
@@ -431,6 +437,7 @@ fn began(flow: &mut Flow, o: &Observation, dest: usize, early: bool, shared: &mu
     let frames = back / chunks - before / chunks;
     let c = &mut flow.chunks[dest];
     c.frame -= frames;
+    c.tiles.shift(frames);
     shared.outputs[c.output].shift(frames);
 }
 
@@ -447,7 +454,12 @@ pub(super) fn frame_of(
     let lost = flow.cold.sequence.lost;
     let chunks = &mut flow.chunks[dest];
     let index = chunks.output;
+    let before = chunks.frame;
     let early = chunks.accept(o, seat, frame, lost);
+    let flaw = chunks.tiles.take(o, step, (before, frame), seat.position);
+    if before != frame {
+        untiled(flow, dest, flaw, shared);
+    }
     let output = &mut shared.outputs[index];
     if output.current.is_none_or(|c| c.number != frame) {
         close_chunked(flow.index, output, &mut shared.findings);
@@ -552,10 +564,12 @@ fn common(flow: &mut Flow, o: &Observation, lane: usize, step: Step, shared: &mu
         }
         Step::NotLost(n) => {
             flow.cold.sequence.gaps += 1;
+            // The sender may have left a hole in a frame all the same.
+            let on_the_way = if flow.chunked() { " on the way" } else { "" };
             findings.add(rules::SEQ_SHARED, Severity::Warning, place, 1, || {
                 format!(
                     "{n} numbers never reach this capture point, but the IP id on this path runs on without a hole: \
-                     they were not sent here, so nothing was lost"
+                     they were not sent here, so nothing was lost{on_the_way}"
                 )
             });
         }

@@ -71,6 +71,7 @@ impl Verifier {
             numbered: true,
             offset: expected.offset,
             length: expected.length,
+            sound: true,
             frame: -1,
             marks: expected.marks,
             ..Observation::default()
@@ -126,7 +127,8 @@ impl Verifier {
             let usual = pdu.sync == 0 && pdu.start_code == 0 && pdu.marks.has(Marks::DATA);
             let home = flow.key.port == 0 || pdu.kind.protocol == Protocol::Ddp;
             let other = Marks::TERMINATED.and(Marks::TIMED).and(Marks::SEQUENCE_OFF).and(Marks::SYNC);
-            if !usual || !home || pdu.marks.0 & other.0 != 0 {
+            let sound = pdu.carried(d.length, true) == (pdu.data_length, true);
+            if !usual || !home || !sound || pdu.marks.0 & other.0 != 0 {
                 return None;
             }
             Some(Expected {
@@ -175,7 +177,7 @@ fn next(flow: &mut Flow, o: &Observation, expected: &Expected) -> Option<Next> {
             return None;
         }
         let period = chunks.cadence.steady();
-        let seat = chunks.seat(o, false);
+        let seat = chunks.seat(o, false, false);
         return chunks.is_next(o, seat, period).then_some(Next { place, seat });
     }
     if eight_bit_step(expected.protocol, flow.group_raw?, o.raw) != 1 {

@@ -2,7 +2,7 @@
 
 use super::{
     arrive, cadence, clock, conflict, episodes, evidence, finish, herald, judge, output, rig_check, sequence,
-    settle, sources,
+    settle, sources, tiles,
 };
 use crate::Protocol;
 use crate::attribution::STALL_LIMIT;
@@ -51,6 +51,11 @@ thresholds! {
     "verify/settle.rs": "frames with an end mark from which on an end is expected",
         ["FRAME-UNTERMINATED", "DDP-D12"],
         format!("{}, and {} for each one without", settle::ENDS_LEAST, settle::ENDS_TO_ONE), "own choice";
+    "verify/tiles.rs": "frames without a hole, overlap or second count from which on one that has it is told",
+        ["FRAME-TORN", "FRAME-SHAPE", "DDP-D12"],
+        format!("{}, and {} for each one with it; in a shorter run more than with it",
+            tiles::TILED_LEAST, tiles::TILED_TO_ONE),
+        "own choice: partial updates are legal in DDP";
     "verify/output.rs": "content unchanged while frames keep coming", ["FRAME-FROZEN"],
         format!("more than {}, and {} repeats", time(output::FROZEN_AFTER), output::FROZEN_REPEATS),
         "own choice";
