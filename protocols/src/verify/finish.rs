@@ -11,6 +11,7 @@ use super::spread::rate_mhz;
 use super::timeline::{TimeAxis, Timeline};
 use super::{Verifier, rules};
 use crate::time::MS;
+use crate::words::counted;
 use crate::{Protocol, Severity};
 
 /// A stream is silent at the end when nothing came for this long and three times its longest pause.
@@ -157,9 +158,11 @@ impl Verifier {
         let number = first - range.base;
         let text = match (tears.len(), tear.end) {
             (1, true) => format!("frame {number} of {what} has no end: push or last chunk missing"),
-            (1, false) => format!("frame {number} lacks {missing} datagram(s), first of {what}"),
+            (1, false) => format!("frame {number} lacks {}, first of {what}", counted(missing, "datagram")),
             (n, true) => format!("{n} frames from {number} on of {what} have no end"),
-            (n, false) => format!("{n} frames from {number} on lack {missing} datagrams, first of {what}"),
+            (n, false) => {
+                format!("{n} frames from {number} on lack {}, first of {what}", counted(missing, "datagram"))
+            }
         };
         let place = Place { stream: Some(tear.flow), packet: tear.place.0, stamp: tear.place.1 };
         let numbers =
