@@ -18,6 +18,8 @@ const SOMEBODY: u32 = 54_321;
 /// No capability, and CAP_SYS_NICE alone, as `/proc/PID/status` writes them.
 const NONE: &str = "0000000000000000";
 const NICE: &str = "0000000000800000";
+/// CAP_NET_RAW alone.
+const RAW: &str = "0000000000002000";
 /// SCHED_FIFO in `/proc/PID/task/TID/stat`, field 41.
 const FIFO: &str = "1";
 
@@ -154,7 +156,12 @@ fn is_bare(threads: &[BTreeMap<String, String>], uid: u32) {
 
 /// The same but for these capabilities.
 fn is_left_with(kept: &str, threads: &[BTreeMap<String, String>], uid: u32) {
-    assert!(threads.len() >= 3, "{threads:?}");
+    is_left_with_of(kept, threads, uid, 3);
+}
+
+/// The same of so many threads at least: between two windows there is one.
+fn is_left_with_of(kept: &str, threads: &[BTreeMap<String, String>], uid: u32, least: usize) {
+    assert!(threads.len() >= least, "{threads:?}");
     for thread in threads {
         for capabilities in ["CapPrm", "CapEff"] {
             assert_eq!(thread[capabilities], kept, "{capabilities} of {}", thread["Name"]);
@@ -221,6 +228,47 @@ fn real_time_priority_is_had_with_no_more_than_it_takes() {
     is_left_with(kept, &threads, SOMEBODY);
     let receiving = threads.iter().find(|thread| thread["Name"] == "receive").unwrap();
     assert_eq!(receiving["Policy"], FIFO, "{receiving:?}");
+}
+
+#[test]
+fn a_soak_opens_its_interface_for_each_window_with_that_right_alone_and_its_folder_is_theirs() {
+    let test = "a_soak_opens_its_interface_for_each_window_with_that_right_alone_and_its_folder_is_theirs";
+    let Some(bench) = Bench::new(test) else { return };
+    let soak = ["observe", "-i", "lo", "--until-bound", "1e-3", "--window", "1s", "--soak", "soak"];
+    let mut run = bench.start(Some(SOMEBODY), &soak);
+    assert!(
+        run.talk.contains("goes on as user 54321, all other rights are given up but CAP_NET_RAW"),
+        "{}",
+        run.talk
+    );
+    while !run.talk.contains("window 2: ") {
+        assert!(run.lines.read_line(&mut run.talk).unwrap() > 0, "{}", run.talk);
+    }
+    is_left_with_of(RAW, &run.threads(), SOMEBODY, 1);
+    let (_, talk) = run.interrupt();
+    let owners: Vec<u32> = below(&bench.path("soak")).iter().map(|p| p.metadata().unwrap().uid()).collect();
+    assert!(owners.len() > 2 && owners.iter().all(|owner| *owner == SOMEBODY), "{owners:?}: {talk}");
+    assert_eq!(bench.owners()["soak"], SOMEBODY);
+}
+
+/// The sockets of a soak need no right, but for receive buffers that the kernel would not grant.
+#[test]
+fn a_soak_on_sockets_keeps_no_right_but_that_to_its_buffers() {
+    let Some(bench) = Bench::new("a_soak_on_sockets_keeps_no_right_but_that_to_its_buffers") else { return };
+    let soak = ["observe", "--until-bound", "1e-3", "--window", "1s", "--soak", "soak"];
+    let run = bench.start(Some(SOMEBODY), &soak);
+    let limited = run.talk.contains("but CAP_NET_ADMIN, which receive buffers beyond net.core.rmem_max take");
+    is_left_with(if limited { "0000000000001000" } else { NONE }, &run.threads(), SOMEBODY);
+}
+
+/// Every file and folder below one.
+fn below(folder: &Path) -> Vec<std::path::PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let with = |path: std::path::PathBuf| {
+        let inside = if path.is_dir() { below(&path) } else { Vec::new() };
+        std::iter::once(path).chain(inside)
+    };
+    entries.flat_map(with).collect()
 }
 
 #[test]

@@ -12,8 +12,10 @@ use matrix_bench::{Bench, verdict};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use wireproof::capture::read_records_path;
 use wireproof::live::tap::{TapFilter, TapOptions};
 use wireproof::matrix::bundle::read_wire;
@@ -196,6 +198,62 @@ fn a_full_capture_and_a_tap_hold_the_datagrams_of_the_sockets() {
         }
     }
     verified(&bench, &bundle);
+}
+
+/// A user that needs no entry anywhere.
+const SOMEBODY: u32 = 54_321;
+
+/// User, permitted and effective capabilities of each thread.
+fn rights(process: u32) -> Vec<[String; 3]> {
+    let tasks = fs::read_dir(format!("/proc/{process}/task")).unwrap();
+    // A thread may end while it is looked at.
+    let texts = tasks.filter_map(|task| fs::read_to_string(task.ok()?.path().join("status")).ok());
+    let field = |text: &str, name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
+        line.split_whitespace().next().unwrap_or_default().to_owned()
+    };
+    texts.map(|text| ["Uid:", "CapPrm:", "CapEff:"].map(|name| field(&text, name))).collect()
+}
+
+#[test]
+fn a_run_with_a_tap_goes_on_as_who_called_sudo_with_what_opening_takes() {
+    let test = "a_run_with_a_tap_goes_on_as_who_called_sudo_with_what_opening_takes";
+    if !may_tap(test) {
+        return;
+    }
+    let bench = Bench::new(&[]);
+    let folder = bench.folder.path();
+    if let Err(error) = std::os::unix::fs::chown(folder, Some(SOMEBODY), Some(SOMEBODY)) {
+        return live_support::skipped(test, &error.to_string());
+    }
+    with_pcap(&bench, "headers");
+    let mut command = Command::new(binary());
+    command.args(["matrix", "run", "plan.toml", "--tap", "lo"]).current_dir(folder);
+    command.env("DEVICE_TOKEN", device_process::TOKEN).env("HOME", folder);
+    command.env("SUDO_UID", SOMEBODY.to_string()).env("SUDO_GID", SOMEBODY.to_string());
+    let mut run = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(run.stderr.take().unwrap());
+    let mut said = String::new();
+    while !said.contains("bundle: ") {
+        assert!(lines.read_line(&mut said).unwrap() > 0, "{said}");
+    }
+    let rights = rights(run.id());
+    lines.read_to_string(&mut said).unwrap();
+    let code = run.wait().unwrap().code();
+    assert!(matches!(code, Some(0 | 3)), "{code:?}: {said}");
+    assert!(said.contains("goes on as user 54321, all other rights are given up but CAP_NET_RAW"), "{said}");
+    let kept = if said.contains("CAP_NET_ADMIN") { "0000000000003000" } else { "0000000000002000" };
+    assert!(!rights.is_empty(), "{said}");
+    for [user, permitted, effective] in rights {
+        assert_eq!((user.as_str(), permitted.as_str(), effective.as_str()), ("54321", kept, kept));
+    }
+    let bundle = bench.bundle();
+    for arm in counted(&bundle) {
+        assert!(json(&arm.join("noted.json"))["tap"].is_object(), "{}", arm.display());
+    }
+    let foreign: Vec<PathBuf> =
+        files(&bundle).into_iter().filter(|file| fs::metadata(file).unwrap().uid() != SOMEBODY).collect();
+    assert!(foreign.is_empty(), "{foreign:?}");
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use crate::reconcile::OutputDelays;
 use crate::summary::{DrainedRing, Summary};
 use crate::text::milliseconds;
+use wireproof_protocols::words::counted;
 
 /// One sentence a fact; empty without downloads and rings.
 pub(crate) fn sentences(s: &Summary) -> Vec<String> {
@@ -44,14 +45,15 @@ pub fn delay_words(of: &OutputDelays) -> String {
     let later = if of.cut_short { "; later frames were not followed" } else { "" };
     let rest = match (of.incomplete, of.ambiguous) {
         (0, 0) => String::new(),
-        (incomplete, 0) => format!("; {incomplete} frames did not arrive whole"),
+        (incomplete, 0) => format!("; {} did not arrive whole", counted(incomplete, "frame")),
         (incomplete, ambiguous) => {
-            format!("; {incomplete} frames did not arrive whole, {ambiguous} datagrams fit several sends")
+            let (frames, datagrams) = (counted(incomplete, "frame"), counted(ambiguous, "datagram"));
+            format!("; {frames} did not arrive whole, of {datagrams} the send cannot be told")
         }
     };
     format!(
-        "{name}: wire_send of {} frames, ms p50/p95/max, uncertain by {} to {} ms: {}{rest}{later}",
-        of.frames,
+        "{name}: wire_send of {}, ms p50/p95/max, uncertain by {} to {} ms: {}{rest}{later}",
+        counted(of.frames, "frame"),
         milliseconds(of.uncertainty_p50_ns),
         milliseconds(of.uncertainty_max_ns),
         times.join(", ")
@@ -65,7 +67,8 @@ fn signed(ns: i64) -> String {
 fn reconciled(s: &Summary) -> Option<String> {
     let r = s.reconciled.as_ref()?;
     let missing = r.sender.saturating_add(r.wire).saturating_add(r.unknown);
-    let record = format!("the device's record ({} rings, {} frames)", r.rings, r.frames);
+    let record =
+        format!("the device's record ({}, {})", counted(r.rings, "ring"), counted(r.frames, "frame"));
     if missing == 0 {
         return Some(format!("{record}: nothing was missing that it had to decide"));
     }

@@ -6,6 +6,7 @@ use crate::summary::{Finding, Stream, Summary};
 use crate::verdict::Verdict;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use wireproof_protocols::words::counted;
 
 /// What a test case ends in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -204,8 +205,11 @@ fn name(at: usize, s: &Stream) -> String {
 
 fn held(s: &Stream) -> String {
     format!(
-        "{} datagrams, {} lost; {} of {} frames complete",
-        s.datagrams, s.sequence.lost, s.frames.complete, s.frames.seen
+        "{}, {} lost; {} of {} complete",
+        counted(s.datagrams, "datagram"),
+        s.sequence.lost,
+        s.frames.complete,
+        counted(s.frames.seen, "frame")
     )
 }
 

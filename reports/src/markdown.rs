@@ -4,6 +4,7 @@ use crate::groups::{FOLD, NAMED, alike, count, grouped, shares, streams as strea
 use crate::summary::{Finding, Output, Stream, Summary};
 use crate::text::{clean, milliseconds, rate, rfc3339, seconds};
 use std::io::{self, Write};
+use wireproof_protocols::words::counted;
 
 /// Writes the summary as Markdown.
 pub(crate) fn write(s: &Summary, out: &mut dyn Write) -> io::Result<()> {
@@ -11,9 +12,10 @@ pub(crate) fn write(s: &Summary, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}\n", escape(&s.reason))?;
     facts(s, out)?;
     if let Some(f) = &s.filter {
-        let (streams, findings) = (f.streams_left_out, f.findings_left_out);
+        let (streams, findings) =
+            (counted(f.streams_left_out, "stream"), counted(f.findings_left_out, "finding"));
         let expression = escape(&f.expression);
-        writeln!(out, "\nFiltered: {expression}; {streams} streams and {findings} findings are left out.")?;
+        writeln!(out, "\nFiltered: {expression}; left out: {streams} and {findings}.")?;
     }
     if let Some(alerts) = &s.alerts {
         writeln!(out, "\nAlerts: {}.", alerts.words())?;

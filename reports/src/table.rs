@@ -10,6 +10,7 @@ use crate::verdict::Verdict;
 use crate::waiver::Waived;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use wireproof_protocols::words::counted;
 
 /// Writes the whole table.
 pub(crate) fn write(summary: &Summary, style: Style, out: &mut dyn Write) -> io::Result<()> {
@@ -44,7 +45,7 @@ fn header(s: &Summary, width: usize, out: &mut dyn Write) -> io::Result<()> {
     line("damage", source.damaged.as_deref().unwrap_or("none"))?;
     line("dropped", &format!("{} by the capture itself", source.capture_dropped))?;
     let lighting = format!("{} lighting", d.lighting);
-    let special = counted(&[
+    let special = tallied(&[
         (d.malformed, "malformed"),
         (d.undecodable, "undecodable"),
         (d.capture_duplicates, "capture duplicates"),
@@ -56,8 +57,9 @@ fn header(s: &Summary, width: usize, out: &mut dyn Write) -> io::Result<()> {
     line("datagrams", &format!("{lighting}{special}, {} other", d.other))?;
     line("kinds", &listed(&d.by_kind))?;
     if let Some(f) = &s.filter {
-        let left =
-            format!("{} streams and {} findings are left out", f.streams_left_out, f.findings_left_out);
+        let (streams, findings) =
+            (counted(f.streams_left_out, "stream"), counted(f.findings_left_out, "finding"));
+        let left = format!("{streams} and {findings} left out");
         line("filter", &format!("{}; {left}, the lines above are of the whole capture", f.expression))?;
     }
     observer(s, width, out)
@@ -87,7 +89,7 @@ fn waivers(waivers: &[Waived], width: usize, out: &mut dyn Write) -> io::Result<
 }
 
 /// The numbers other than 0 with their words.
-fn counted(numbers: &[(u64, &str)]) -> String {
+fn tallied(numbers: &[(u64, &str)]) -> String {
     let words = numbers.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}"));
     words.collect::<Vec<_>>().join(", ")
 }
@@ -252,7 +254,7 @@ fn output(o: &Output) -> Vec<String> {
 }
 
 fn sync(s: &Sync) -> String {
-    counted(&[
+    tallied(&[
         (s.explicit, "explicit"),
         (s.all_data, "all-data"),
         (s.timeout, "timeout"),
@@ -261,7 +263,7 @@ fn sync(s: &Sync) -> String {
 }
 
 fn causes(c: &Causes) -> String {
-    counted(&[
+    tallied(&[
         (c.changed, "changed"),
         (c.repeat, "repeat"),
         (c.keep_alive, "keep-alive"),
@@ -298,9 +300,10 @@ fn drains(s: &Summary, width: usize, out: &mut dyn Write) -> io::Result<()> {
     let lost = |f: &&crate::summary::Finding| f.code == "SEQ-LOST" && during(f.first_ns);
     let missing: u64 = s.findings.iter().filter(lost).map(|f| f.count).fold(0, u64::saturating_add);
     let text = format!(
-        "{} ({failed} failed), longest {} ms; {missing} datagrams were missing while one ran",
+        "{} ({failed} failed), longest {} ms; {} missing while one ran",
         s.drains.len(),
-        longest / 1_000_000
+        longest / 1_000_000,
+        counted(missing, "datagram")
     );
     line(out, width, "downloads", &text)?;
     sentences.iter().try_for_each(|text| line(out, width, "", text))?;

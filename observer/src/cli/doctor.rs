@@ -9,6 +9,7 @@ mod network;
 mod ports;
 mod read;
 
+pub(super) use buffers::WANTED;
 pub(super) use buffers::{LEAST_HOLD_MS, USUAL_BACKLOG};
 pub(super) use host::LITTLE_SPACE;
 

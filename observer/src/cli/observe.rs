@@ -26,6 +26,7 @@ use std::time::Duration;
 use wireproof_protocols::layout::Layouts;
 use wireproof_protocols::registry::DECODERS;
 use wireproof_protocols::verify::Options;
+use wireproof_protocols::words::counted;
 use wireproof_recorder::offset::{DRIFT_PPM, NoOffset, estimate};
 use wireproof_reports::summary::Fragments;
 use wireproof_reports::{DeviceClock, Drain, DrainedRing, Settled, Source, Summary, Terms};
@@ -254,13 +255,14 @@ fn missed(observed: &Observed) -> Vec<String> {
     let mut lines = Vec::new();
     if observed.untold > 0 {
         lines.push(format!(
-            "{} findings came too fast to be shown while the run went on; the summary has them",
-            observed.untold
+            "{} came too fast to be shown while the run went on; the summary has all of them",
+            counted(observed.untold, "finding")
         ));
     }
     if let Some(skipped) = observed.drain_totals.map(|d| d.skipped).filter(|n| *n > 0) {
         lines.push(format!(
-            "{skipped} downloads were skipped because the one before still ran: give --drain-every more time"
+            "{} left out because the one before still ran: give --drain-every more time",
+            counted(skipped, "download")
         ));
     }
     lines

@@ -7,8 +7,9 @@ use super::args::ObserveArgs;
 use super::config::{self, Settings};
 use super::failure::{Failure, USAGE};
 use super::live_view::View;
+use super::observe::Sources;
 use super::transmit::interrupts;
-use super::{observe, output, say};
+use super::{lower, observe, output, say};
 use crate::live::conduct::{Event, Run};
 use crate::live::lens::{Lens, Shown};
 use crate::live::receive::Manner;
@@ -34,6 +35,9 @@ pub(super) fn run(args: &ObserveArgs, settings: &Settings, terms: &Terms) -> Res
     let rule = rule(args)?;
     check(args, settings)?;
     let identity = folder::identity(args, terms);
+    let first = observe::open(args, (args.quiet, terms.options.layouts))?;
+    // What is made from here on belongs to who goes on.
+    lower::lower(args)?;
     let (folder, standing) = Folder::open(&args.soak.soak, &rule, &identity, args.soak.window)?;
     let mut course = Course {
         args,
@@ -43,6 +47,8 @@ pub(super) fn run(args: &ObserveArgs, settings: &Settings, terms: &Terms) -> Res
         view: View::new(is_watched(args), args.quiet, config::width()),
         folder,
         standing,
+        opened: Some(first),
+        listens: false,
     };
     course.announce();
     course.go()?;
@@ -112,6 +118,10 @@ struct Course<'a> {
     view: View,
     folder: Folder,
     standing: Standing,
+    /// The sources of the first window, opened before rights were given up.
+    opened: Option<Sources>,
+    /// It was said what is listened to.
+    listens: bool,
 }
 
 impl Course<'_> {
@@ -154,8 +164,10 @@ impl Course<'_> {
 
     fn window(&mut self) -> Result<After, Failure> {
         let number = self.standing.soak.state().chunks + 1;
-        let (sources, _quiet) =
-            observe::open(self.args, (self.args.quiet || number > 1, self.terms.options.layouts))?;
+        let (sources, _quiet) = match self.opened.take() {
+            Some(opened) => opened,
+            None => observe::open(self.args, (true, self.terms.options.layouts))?,
+        };
         let lens = Lens::of(self.terms).filter(|_| !self.args.quiet);
         let run = Run {
             duration: Some(self.args.soak.window),
@@ -172,7 +184,7 @@ impl Course<'_> {
             looks_every: lens.as_ref().map(|_| observe::PICTURES[0]),
             ..Run::default()
         };
-        let (view, first) = (&mut self.view, number == 1);
+        let (view, first) = (&mut self.view, !std::mem::replace(&mut self.listens, true));
         let no_drop_counter = observe::counts_no_drops(&sources);
         let options = Options { no_drop_counter, ..self.terms.options.clone() };
         let observed = observe::watched(sources, options, &run, lens, &mut |shown| match shown {

@@ -8,6 +8,7 @@ use serde::Serialize;
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use wireproof_protocols::words::counted;
 use wireproof_reports::text::milliseconds;
 
 /// Exit code of a run of a fixed length that was cut short.
@@ -37,7 +38,7 @@ pub(super) fn lateness(l: Lateness) -> String {
 pub(super) fn errors(sent: &Sent, out: &mut dyn Write) -> Result<(), Failure> {
     if sent.failed > 0 {
         let why = sent.error.as_deref().unwrap_or("unknown");
-        writeln!(out, "send errors   {} datagrams not sent: {why}", sent.failed)?;
+        writeln!(out, "send errors   {} not sent: {why}", counted(sent.failed, "datagram"))?;
     }
     if sent.refused > 0 {
         writeln!(out, "refused       {} times: nobody listens on the port", sent.refused)?;

@@ -1,7 +1,7 @@
 //! The calls that give rights up, in the order in which each still has the right to be made, and the look afterwards
 //! whether they are gone. All of them are of this thread, and of every thread that it starts from here on.
 
-use super::{Account, Choice, Lowered};
+use super::{Account, Choice, Lowered, Needs};
 use rustix::process::{self, Gid, Resource, Rlimit, Uid};
 use rustix::thread::{self, CapabilitySet, CapabilitySets};
 use std::io;
@@ -12,7 +12,7 @@ pub(super) fn is_root() -> bool {
 }
 
 /// Gives up what is not needed to go on this way.
-pub(super) fn go_on_as(choice: Choice, realtime: Option<u8>) -> io::Result<Option<Lowered>> {
+pub(super) fn go_on_as(choice: Choice, needs: Needs) -> io::Result<Option<Lowered>> {
     let had = thread::capabilities(None)?.permitted;
     let user = match choice {
         Choice::Keep => return Ok(None),
@@ -20,20 +20,37 @@ pub(super) fn go_on_as(choice: Choice, realtime: Option<u8>) -> io::Result<Optio
         Choice::Same => None,
         Choice::Become(account) => Some(account),
     };
-    let kept = kept(had, realtime);
-    empty_bounding_set(had);
+    let kept = kept(had, needs);
+    if !needs.programs {
+        empty_bounding_set(had);
+    }
     if let Some(account) = &user {
         become_user(account, !kept.is_empty())?;
     }
     let sets = CapabilitySets { effective: kept, permitted: kept, inheritable: CapabilitySet::empty() };
     thread::set_capabilities(None, sets)?;
-    thread::set_no_new_privs(true)?;
+    // Nothing that is kept here is inherited: a program has what its user has, which this call must not take from it.
+    if !needs.programs {
+        thread::set_no_new_privs(true)?;
+    }
     are_gone(user.as_ref(), kept)?;
     Ok(Some(lowered(user.as_ref(), kept)))
 }
 
+/// What is needed again and was had.
+fn kept(had: CapabilitySet, needs: Needs) -> CapabilitySet {
+    let reopens = needs.reopens;
+    let wanted = [
+        (reopens.raw, CapabilitySet::NET_RAW),
+        (reopens.admin, CapabilitySet::NET_ADMIN),
+        (reopens.bind, CapabilitySet::NET_BIND_SERVICE),
+    ];
+    let wanted = wanted.into_iter().filter(|(needed, _)| *needed);
+    wanted.fold(scheduling(had, needs.realtime), |kept, (_, one)| kept | (had & one))
+}
+
 /// What real-time priority takes: a limit that is raised beforehand, or else the capability itself.
-fn kept(had: CapabilitySet, realtime: Option<u8>) -> CapabilitySet {
+fn scheduling(had: CapabilitySet, realtime: Option<u8>) -> CapabilitySet {
     let Some(priority) = realtime.map(u64::from) else { return CapabilitySet::empty() };
     let limit = Rlimit { current: Some(priority), maximum: Some(priority) };
     match process::setrlimit(Resource::Rtprio, limit) {
@@ -82,7 +99,15 @@ fn lowered(user: Option<&Account>, kept: CapabilitySet) -> Lowered {
         None if process::getuid().is_root() => "root without capabilities".to_owned(),
         None => "this user without capabilities".to_owned(),
     };
-    let except = if kept.is_empty() { "" } else { " but CAP_SYS_NICE, which --realtime takes" };
+    let names = [
+        (CapabilitySet::NET_RAW, "CAP_NET_RAW, which opening the interface anew takes"),
+        (CapabilitySet::NET_ADMIN, "CAP_NET_ADMIN, which receive buffers beyond net.core.rmem_max take"),
+        (CapabilitySet::NET_BIND_SERVICE, "CAP_NET_BIND_SERVICE, which ports below 1,024 take"),
+        (CapabilitySet::SYS_NICE, "CAP_SYS_NICE, which --realtime takes"),
+    ];
+    let names = names.iter().filter(|(one, _)| kept.contains(*one)).map(|(_, name)| *name);
+    let names = names.collect::<Vec<_>>().join("; ");
+    let except = if kept.is_empty() { names } else { format!(" but {names}") };
     let note = format!("sources are open; goes on as {who}, all other rights are given up{except}");
     Lowered { who, note }
 }

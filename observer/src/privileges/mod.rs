@@ -37,6 +37,28 @@ pub enum PrivilegeError {
     Refused(io::Error),
 }
 
+/// What a run takes after it gave its rights up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Priority of a thread under SCHED_FIFO.
+    pub realtime: Option<u8>,
+    /// What sources are opened with that are opened anew: for each window of a soak, each arm of a matrix.
+    pub reopens: Reopens,
+    /// It starts programs that somebody named, which have the rights of their user, and none of those kept here.
+    pub programs: bool,
+}
+
+/// Rights that opening a source takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reopens {
+    /// An interface.
+    pub raw: bool,
+    /// A receive buffer beyond the kernel's limit.
+    pub admin: bool,
+    /// A port below 1,024.
+    pub bind: bool,
+}
+
 /// What a run goes on with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lowered {
@@ -52,12 +74,12 @@ pub struct Lowered {
 /// # Errors
 /// [`PrivilegeError`]; the process has to end then.
 #[cfg(target_os = "linux")]
-pub fn lower(user: Option<&str>, realtime: Option<u8>) -> Result<Option<Lowered>, PrivilegeError> {
+pub fn lower(user: Option<&str>, needs: Needs) -> Result<Option<Lowered>, PrivilegeError> {
     let read = |path: &str| std::fs::read_to_string(Path::new(path)).unwrap_or_default();
     let variable = |name: &str| std::env::var(name).ok();
     let (users, groups) = (read(USERS), read(GROUPS));
     let choice = choose(user, give_up::is_root(), &variable, &users, &groups)?;
-    give_up::go_on_as(choice, realtime).map_err(PrivilegeError::Refused)
+    give_up::go_on_as(choice, needs).map_err(PrivilegeError::Refused)
 }
 
 /// Elsewhere nothing is given up, and nobody else can be asked for.
@@ -65,7 +87,7 @@ pub fn lower(user: Option<&str>, realtime: Option<u8>) -> Result<Option<Lowered>
 /// # Errors
 /// [`PrivilegeError::Refused`] when a user is named.
 #[cfg(not(target_os = "linux"))]
-pub fn lower(user: Option<&str>, _: Option<u8>) -> Result<Option<Lowered>, PrivilegeError> {
+pub fn lower(user: Option<&str>, _: Needs) -> Result<Option<Lowered>, PrivilegeError> {
     let refused = || PrivilegeError::Refused(io::Error::from(io::ErrorKind::Unsupported));
     user.map_or(Ok(None), |_| Err(refused()))
 }

@@ -259,5 +259,5 @@ fn unlisted(flow: &mut Flow, e: &Episode) {
 }
 
 fn datagrams(n: u64) -> String {
-    if n == 1 { "1 datagram".to_owned() } else { format!("{n} datagrams") }
+    crate::words::counted(n, "datagram")
 }

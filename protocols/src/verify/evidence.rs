@@ -261,7 +261,8 @@ impl Verifier {
         let place = Place { stream: None, packet: 0, stamp: first };
         self.shared.findings.add_n(rules::OBS_LOST, place, 0, lost, || {
             format!(
-                "the observer lost {lost} datagrams: {socket} in socket buffers, {ring} in the packet ring, {host} in the host before"
+                "the observer lost {}: {socket} in socket buffers, {ring} in the packet ring, {host} in the host before",
+                crate::words::counted(lost, "datagram")
             )
         });
     }
@@ -384,7 +385,8 @@ impl Verifier {
             (f.code, f.severity) = (rules::SEQ_LOST.code, Severity::Violation);
             (f.count, f.proven) = (counted, counted);
             f.text = format!(
-                "{counted} datagrams lost: the socket's drop counter settles what the numbers leave open"
+                "{} lost: the socket's drop counter settles what the numbers leave open",
+                crate::words::counted(counted, "datagram")
             );
         }
     }

@@ -14,6 +14,7 @@ use super::timeline::{TimeAxis, Timeline};
 use super::untiled::untiled_at_end;
 use super::{Verifier, rules};
 use crate::time::MS;
+use crate::words::counted;
 use crate::{Protocol, Rule, Severity};
 
 /// A stream is silent at the end when nothing came for this long and three times its longest pause.
@@ -266,8 +267,10 @@ pub(super) fn torn_text(
         (n, false) if missing == 0 => {
             format!("{n} frames from {number} on of {what} have holes: {octets} octets are in no datagram")
         }
-        (1, false) => format!("frame {number} lacks {missing} datagram(s), first of {what}"),
-        (n, false) => format!("{n} frames from {number} on lack {missing} datagrams, first of {what}"),
+        (1, false) => format!("frame {number} lacks {}, first of {what}", counted(missing, "datagram")),
+        (n, false) => {
+            format!("{n} frames from {number} on lack {}, first of {what}", counted(missing, "datagram"))
+        }
     }
 }
 

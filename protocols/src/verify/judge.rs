@@ -5,6 +5,7 @@ use super::flow::Flow;
 use super::model::Unit;
 use super::spread::rate_mhz;
 use super::{Verifier, rules};
+use crate::words::counted;
 use crate::{Protocol, Rule, Severity};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
@@ -224,8 +225,8 @@ impl Verifier {
             let place = Place { stream, packet: 0, stamp: 0 };
             self.shared.findings.add(s44, Severity::Info, place, 0, || {
                 format!(
-                    "discovery of {source} lists {} universes; listed but not seen here: {}; seen but not listed: {}",
-                    list.len(),
+                    "discovery of {source} lists {}; listed but not seen here: {}; seen but not listed: {}",
+                    counted(list.len() as u64, "universe"),
                     some(&unseen),
                     some(&unlisted)
                 )
@@ -257,18 +258,22 @@ impl Verifier {
             |first: Option<(u64, i64)>| first.map(|(packet, stamp)| Place { stream: None, packet, stamp });
         if let Some(place) = at(self.first_copy) {
             let n = self.counts.capture_duplicates;
-            let text =
-                || format!("{n} datagrams stand twice in the capture (same IP id within 5 ms): removed");
+            let text = || {
+                format!(
+                    "{} seen twice in the capture (same IP id within 5 ms): removed",
+                    counted(n, "datagram")
+                )
+            };
             findings.add_n(rules::CAP_DUPLICATE, place, 0, n, text);
         }
         if let Some(place) = at(self.first_cut) {
             let n = self.counts.cut;
-            let text = || format!("{n} datagrams were cut by the capture's snap length");
+            let text = || format!("{} cut by the capture's snap length", counted(n, "datagram"));
             findings.add_n(rules::CAP_TRUNCATED, place, 0, n, text);
         }
         if let Some(place) = at(self.first_fragment) {
             let n = self.counts.fragmented;
-            let text = || format!("{n} datagrams travelled as IP fragments");
+            let text = || format!("{} travelled as IP fragments", counted(n, "datagram"));
             findings.add_n(rules::CAP_FRAGMENT, place, 0, n, text);
         }
         for s in self.shared.sources.list.iter().filter(|s| s.offloads()) {
@@ -294,8 +299,12 @@ impl Verifier {
         let total = self.blind.iter().fold(0, |sum: u64, b| sum.saturating_add(b.dropped));
         let first = self.blind.first().map_or(0, |b| b.from);
         let place = Place { stream: None, packet: 0, stamp: first };
-        let text =
-            || format!("the capture itself lost {total} packets; losses of that time are nobody's fault yet");
+        let text = || {
+            format!(
+                "the capture itself lost {}; losses of that time are nobody's fault yet",
+                counted(total, "packet")
+            )
+        };
         self.shared.findings.add_n(rules::CAP_DROPPED, place, 0, total, text);
         let blind = std::mem::take(&mut self.blind);
         self.shared.findings.taint(|from, to| blind.iter().any(|b| from <= b.to && to >= b.from));
@@ -331,8 +340,8 @@ impl Verifier {
         }
         if self.unfollowed > 0 {
             say(format!(
-                "{} datagrams of streams beyond the first {} were counted but not followed.",
-                self.unfollowed,
+                "{} of streams beyond the first {} counted but not followed.",
+                counted(self.unfollowed, "datagram"),
                 super::STREAMS_MAX
             ));
         }

@@ -6,6 +6,7 @@ use crate::summary::{Interval, Output, Stream, Summary};
 use wireproof_matrices::compare::{FLOOR_NS, Grade, against_baseline, ratio_thousandths};
 use wireproof_matrices::number::Number;
 use wireproof_matrices::stats::clopper_pearson;
+use wireproof_protocols::words::counted;
 
 /// Rates that differ by more than this are of unlike runs, percent of the larger.
 pub(crate) const RATE_PERCENT: u128 = 2;
@@ -17,8 +18,8 @@ pub(super) fn spoiled(s: &Summary) -> Option<String> {
     let name = &s.source.name;
     match (s.observer.lost, s.source.capture_dropped) {
         (0, 0) => None,
-        (0, dropped) => Some(format!("the capture {name} dropped {dropped} packets itself")),
-        (lost, _) => Some(format!("the observer of {name} lost {lost} datagrams itself")),
+        (0, dropped) => Some(format!("the capture {name} dropped {} itself", counted(dropped, "packet"))),
+        (lost, _) => Some(format!("the observer of {name} lost {} itself", counted(lost, "datagram"))),
     }
 }
 

@@ -44,7 +44,7 @@ pub(super) fn write(title: &str, told: bool, s: &Summary, out: &mut dyn Write) -
         let expression = words(&f.expression).span("/filter/expression");
         let streams = count(f.streams_left_out).span("/filter/streams_left_out");
         let findings = count(f.findings_left_out).span("/filter/findings_left_out");
-        let left = format!("{streams} streams and {findings} findings are left out");
+        let left = format!("left out: streams {streams}, findings {findings}");
         writeln!(out, "<p class=\"lead\">Filtered: {expression}; {left}.</p>")?;
     }
     if let Some(damage) = &s.source.damaged {

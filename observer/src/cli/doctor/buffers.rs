@@ -5,7 +5,7 @@ use super::facts::{Facts, Right};
 use crate::live::udp::{HOLD, UNKNOWN_BUFFER, hold_time};
 
 /// Octets that `observe` asks for by `SO_RCVBUF` when no load is given; the kernel grants twice that.
-const WANTED: u64 = UNKNOWN_BUFFER as u64 / 2;
+pub(in crate::cli) const WANTED: u64 = UNKNOWN_BUFFER as u64 / 2;
 /// Octets the kernel charges for a 638-octet sACN datagram.
 const CHARGE: u32 = 1_280;
 /// Datagrams a second of 12 sACN universes at 60 frames a second.

@@ -1,7 +1,7 @@
 //! `matrix run`, `resume` and `restore`: what touches a device.
 
 use super::super::failure::{Failure, INTEGRITY, IO, USAGE};
-use super::super::{config, output, say};
+use super::super::{config, lower, output, say};
 use super::check::{predict, refuse_unrunnable};
 use super::dry;
 use super::judge::{Show, show};
@@ -12,6 +12,7 @@ use crate::matrix::bundle::{Bundle, BundleLock, Seal, Writer};
 use crate::matrix::judging::{How, anonymized, judge_bundle};
 use crate::matrix::restoring::{self, NotRestored};
 use crate::matrix::running::{Ended, New, NoRun, Ready, prepare, take_up};
+use crate::matrix::soaking::run_by;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use wireproof_matrices::manifest::MANIFEST;
@@ -56,6 +57,10 @@ pub(in crate::cli) struct RunArgs {
     /// Listen on this interface beside the sockets, and lay what it saw against each loss; takes CAP_NET_RAW
     #[arg(long, value_name = "IF")]
     tap: Option<String>,
+    /// With --tap: go on as this user (a name, or UID:GID), with no right but those that opening takes; root keeps all rights [default: who
+    /// called sudo]
+    #[arg(short = 'Z', long, value_name = "USER", requires = "tap")]
+    user: Option<String>,
     #[command(flatten)]
     show: Show,
     /// Say nothing while it runs
@@ -77,6 +82,10 @@ pub(in crate::cli) struct ResumeArgs {
     /// Listen on this interface beside the sockets, as with `run`
     #[arg(long, value_name = "IF")]
     tap: Option<String>,
+    /// With --tap: go on as this user (a name, or UID:GID), with no right but those that opening takes; root keeps all rights [default: who
+    /// called sudo]
+    #[arg(short = 'Z', long, value_name = "USER", requires = "tap")]
+    user: Option<String>,
     #[command(flatten)]
     show: Show,
     /// Say nothing while it runs
@@ -128,6 +137,9 @@ pub(super) fn run(args: &RunArgs) -> Result<u8, Failure> {
         soak: rule.as_ref(),
         tap: args.tap.as_deref(),
     };
+    if args.tap.is_some() {
+        lower::for_arms(args.user.as_deref(), &lock.plan, args.quiet)?;
+    }
     let ready = prepare(&new, &evidence)?;
     let bundle = ready.bundle().to_owned();
     let code = conduct(ready, &args.show, args.quiet)?;
@@ -159,6 +171,10 @@ fn copy_masked(bundle: &Path) -> Result<(), Failure> {
 }
 
 pub(super) fn resume(args: &ResumeArgs) -> Result<u8, Failure> {
+    if args.tap.is_some() {
+        let plan = run_by(&Bundle::open(&args.bundle)?)?;
+        lower::for_arms(args.user.as_deref(), &plan, args.quiet)?;
+    }
     let lock = BundleLock::take(&args.bundle)?;
     if Bundle::open(&args.bundle)?.seal() == Seal::Cut {
         return finish_seal(lock, &args.show);

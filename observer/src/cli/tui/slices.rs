@@ -7,6 +7,7 @@ use crate::cli::say;
 use crate::slice::{self, Around, Request};
 use std::path::{Path, PathBuf};
 use wireproof_protocols::verify::Options;
+use wireproof_protocols::words::counted;
 
 /// How much stands around the evidence, at least: what `slice` takes when nobody says.
 const AROUND: Around = Around::Frames(30);
@@ -29,7 +30,12 @@ pub(in crate::cli) fn cut(capture: &Path, marks: &[Mark], options: &Options) -> 
         let out = piece(capture, &id, mark.code);
         let request = Request { finding: &id, around: AROUND, all: false, options: options.clone() };
         let report = slice::slice(capture, &request, &out)?;
-        say(&format!("{} {id}: {} records written to {}", mark.code, report.records, out.display()));
+        say(&format!(
+            "{} {id}: {} written to {}",
+            mark.code,
+            counted(report.records, "record"),
+            out.display()
+        ));
     }
     Ok(())
 }
