@@ -160,7 +160,7 @@ pub fn slice(input: &Path, request: &Request<'_>, out: &Path) -> Result<SliceRep
 }
 
 /// The id that a finding of a live run has in the capture of that run: the same code, first occurrence and stream, in
-/// the words of [`Verifier::stream_name`]; `None` when the capture does not show it.
+/// the words of [`wireproof_protocols::verify::StreamAccount::words`]; `None` when the capture does not show it.
 ///
 /// # Errors
 /// When the capture cannot be read.
