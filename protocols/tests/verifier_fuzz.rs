@@ -93,7 +93,7 @@ fn watched(
 fn looked_at(options: &Options, events: &[Event]) -> Account {
     let (mut progress, mut glance) = (Progress::with_room(64), Glance::roomy());
     let mut told = BTreeSet::new();
-    let account = watched(options, events, &mut |verifier, number, at| {
+    watched(options, events, &mut |verifier, number, at| {
         if number % 3 != 0 {
             return;
         }
@@ -114,8 +114,7 @@ fn looked_at(options: &Options, events: &[Event]) -> Account {
             assert_eq!(progress.findings, glance.findings);
             assert_eq!(progress.findings.iter().sum::<u64>(), glance.findings_seen as u64);
         }
-    });
-    account
+    })
 }
 
 fn datagrams(events: &[Event]) -> u64 {
