@@ -250,3 +250,17 @@ fn the_frame_that_is_put_together_is_told_when_it_is_whole() {
         w.wait(FRAME - 4 * MS);
     }
 }
+
+#[test]
+fn a_look_that_finds_nothing_to_tell_allocates_nothing_while_a_loss_that_was_told_waits() {
+    let mut w = Watched::new(5568);
+    w.numbers(0..60, FRAME, |n| n == 40);
+    assert_eq!(w.codes(), ["SEQ-LOST", "FRAME-TORN"]);
+    let now = Timestamp(w.wire.at);
+    let looks = allocation_counter::measure(|| {
+        for _ in 0..10 {
+            assert!(w.wire.verifier.news(now).is_empty());
+        }
+    });
+    assert_eq!(looks.count_total, 0);
+}

@@ -26,6 +26,8 @@ const COUNTERS_EVERY: Duration = Duration::from_millis(100);
 const WAITS: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(2)];
 /// Local ports whose newest datagram is remembered, to place drops in time.
 const PORTS_KEPT: usize = 64;
+/// Findings remembered as told: twice as many as an account lists. What is told beyond is told again at the end.
+const TOLD_KEPT: usize = 8_192;
 
 /// A finding told while the run goes on; its number comes at the end.
 #[derive(Clone, Debug)]
@@ -354,7 +356,8 @@ impl Loop {
             }
             let stream = f.stream.and_then(|s| self.verifier.identity(s));
             match self.links.told.try_send(Told::of(&f, stream)) {
-                Ok(()) => self.told.push(Key::of(&f)),
+                Ok(()) if self.told.len() < TOLD_KEPT => self.told.push(Key::of(&f)),
+                Ok(()) => {}
                 Err(_) => self.untold += 1,
             }
         }
