@@ -15,7 +15,7 @@ use wireproof::live::record::RecordPlan;
 use wireproof::live::source::{Layer, Seen, Source, SourceCounters, SourceInfo};
 use wireproof_fixture::{Planted, PlantedDatagram, case};
 use wireproof_protocols::verify::rig::{Rig, RigOutput};
-use wireproof_protocols::verify::{Account, Options};
+use wireproof_protocols::verify::{Account, Ended, Options};
 use wireproof_protocols::{Datagram, Protocol, Timestamp};
 use wireproof_reports::Summary;
 
@@ -144,6 +144,21 @@ fn every_finding_is_told_once_the_torn_frames_while_the_run_lasts_and_the_absent
     assert!(listed.contains_key("RIG-MISSING") && !early.contains_key("RIG-MISSING"), "{listed:?}");
     let capture = String::from_utf8_lossy(&std::fs::read(path).unwrap()).into_owned();
     assert!(capture.contains("wireproof: FRAME-TORN "), "a comment for who reads along");
+}
+
+/// Nothing comes after them: only the clock of the run shows it.
+#[test]
+fn streams_that_all_fall_silent_at_once_are_silent_and_told() {
+    let mut told = Vec::new();
+    let (observed, _) = play(arrivals(1, 0..0), 4 * SECOND, Run::default(), &mut |event| {
+        if let Event::Found(found) = event {
+            told.push(found.code);
+        }
+    });
+    let streams = observed.account.streams.len();
+    let silent = told.iter().filter(|code| **code == "STREAM-SILENT").count();
+    assert!(streams > 2 && silent == streams, "{silent} of {streams} in {told:?}");
+    assert!(observed.account.streams.iter().all(|s| s.ended == Ended::Silent));
 }
 
 #[test]

@@ -198,6 +198,18 @@ fn a_stream_is_silent_when_the_capture_goes_on_and_running_when_it_does_not() {
     }
 }
 
+#[test]
+fn a_stream_is_silent_when_the_run_went_on_without_any_packet() {
+    for (rest, ended) in [(2_400, Ended::Running), (2_600, Ended::Silent), (-5_000, Ended::Running)] {
+        let mut w = Wire::sacn();
+        w.numbers(0..40);
+        w.verifier.on_end(Timestamp(w.at - FRAME + rest * MS));
+        let a = w.finish();
+        assert_eq!(only(&a).ended, ended, "{rest} ms");
+        assert_eq!(has(&a, "STREAM-SILENT"), ended == Ended::Silent);
+    }
+}
+
 // ---- frames
 
 /// Thirty frames of universes 1 and 2 with this sync address; `sent` says which of universe 1, universe 2 and

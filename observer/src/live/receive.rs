@@ -446,6 +446,7 @@ impl Loop {
         while let Ok(drops) = self.links.host.try_recv() {
             self.evidence(drops);
         }
+        self.verifier.on_end(self.clock());
     }
 
     fn dropped_last(&mut self, layer: Layer, to: Timestamp) {

@@ -111,6 +111,13 @@ impl Clock {
         (self.now, if step >= LEAP { Tick::Leap(step) } else { Tick::Normal })
     }
 
+    /// Time that really passed from the last stamp to this one, ns; 0 when the clock was set back or far forward.
+    pub(crate) fn since(&mut self, at: Timestamp) -> i64 {
+        let step = self.last_stamp.map_or(0, |last| at.0.saturating_sub(last));
+        let passed = self.passed(step).map_or(step, |(_, passed)| passed);
+        if (0..=SET_FORWARD).contains(&passed) { passed } else { 0 }
+    }
+
     /// Engine time of the newest stamp.
     pub(crate) fn now(&self) -> i64 {
         self.now
@@ -151,6 +158,11 @@ mod tests {
             c.announce(by * SECOND);
             // One that waited in the buffer while the clock was set.
             assert_eq!(advance(&mut c, 20 * MS), (20 * MS, Tick::Normal));
+            assert_eq!(
+                c.clone().since(Timestamp((100 + by) * SECOND + 50 * MS)),
+                30 * MS,
+                "the step is taken out"
+            );
             assert_eq!(advance(&mut c, by * SECOND + 30 * MS), (50 * MS, tick));
             assert_eq!(advance(&mut c, 20 * MS), (70 * MS, Tick::Normal));
             assert_eq!(advance(&mut c, 10 * SECOND), (70 * MS + 10 * SECOND, Tick::Leap(10 * SECOND)));

@@ -72,7 +72,7 @@ impl Verifier {
     }
 
     fn end_of_stream(&mut self, index: usize) {
-        let now = self.clock.now();
+        let now = self.clock.now().saturating_add(self.quiet);
         let flow = &mut self.flows[index];
         let silence = now - flow.arrived_at;
         if flow.ended == Ended::Terminated {

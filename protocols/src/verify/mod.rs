@@ -128,6 +128,8 @@ pub struct Verifier {
     first_fragment: Option<(u64, i64)>,
     unfollowed: u64,
     packets: u64,
+    /// Time that the run went on after its last packet, ns.
+    quiet: i64,
 }
 
 impl Verifier {
@@ -157,6 +159,7 @@ impl Verifier {
             first_fragment: None,
             unfollowed: 0,
             packets: 0,
+            quiet: 0,
         }
     }
 
@@ -192,6 +195,12 @@ impl Verifier {
             last.to = last.to.max(to.0);
             last.dropped = last.dropped.saturating_add(dropped);
         }
+    }
+
+    /// The run goes on until this time by the clock of the stamps, and no packet came since the last one: streams may have
+    /// fallen silent with nothing after them to show it. Without it a run ends with its last packet.
+    pub fn on_end(&mut self, at: Timestamp) {
+        self.quiet = self.clock.since(at);
     }
 
     /// Ends the run and hands over the account.
