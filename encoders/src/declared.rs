@@ -47,14 +47,24 @@ struct Place {
 }
 
 /// Most frame octets that a datagram of the layout carries where nothing else is asked for: what fits its length field
-/// and an Ethernet frame, in whole units and, where there is room, whole pixels.
+/// and an Ethernet frame, in whole units and, where there is room, whole pixels; a frame of a declared size is divided
+/// evenly into the declared number of datagrams, if it can be.
 pub fn usual_chunk(layout: &Layout) -> u16 {
     let around = u64::from(layout.header_len) + u64::from(layout.footer_len);
     let most = CHUNK.min(PAYLOAD.saturating_sub(around)).min(most_data(layout)).max(1);
     let unit = unit(layout);
     let pixels = if unit.is_multiple_of(3) { unit } else { unit * 3 };
-    let step = [pixels, unit, 1].into_iter().find(|step| *step <= most).unwrap_or(1);
-    u16::try_from(most - most % step).unwrap_or(u16::MAX)
+    let steps = [pixels, unit, 1];
+    let step = steps.into_iter().find(|step| *step <= most).unwrap_or(1);
+    let shared = || steps.into_iter().find_map(|step| even_share(layout, step, most));
+    u16::try_from(shared().unwrap_or(most - most % step)).unwrap_or(u16::MAX)
+}
+
+/// Octets that each datagram but the last carries where the layout declares octets and datagrams of a frame.
+fn even_share(layout: &Layout, step: u64, most: u64) -> Option<u64> {
+    let (octets, count) = (u64::from(layout.frame.expect_bytes?), u64::from(layout.frame.expect_packets?));
+    let share = octets.div_ceil(count).next_multiple_of(step);
+    (share <= most && octets.div_ceil(share) == count).then_some(share)
 }
 
 /// Octets that the data of a datagram is a multiple of.

@@ -208,6 +208,21 @@ fn usual_chunks_hold_whole_pixels() {
 }
 
 #[test]
+fn a_declared_frame_is_shared_out_among_the_declared_datagrams() {
+    // 2,880 octets in three parts, where an Ethernet frame would hold half of it; whole pixels where they divide.
+    for (octets, datagrams, share) in
+        [(2880, 3, 960), (2000, 2, 1002), (100, 1, 102), (8640, 6, 1440), (9, 3, 3)]
+    {
+        let text = format!(
+            "name = \"shared\"\nheader_len = 2\n[match]\nudp_dst = [7004]\n\
+             [[field]]\nname = \"part\"\nat = 0\nsize = 1\nrole = \"packet_index\"\n\
+             [frame]\nexpect_packets = {datagrams}\nexpect_bytes = {octets}\n"
+        );
+        assert_eq!(usual_chunk(&Layout::read(&text).unwrap()), share, "{octets} octets in {datagrams}");
+    }
+}
+
+#[test]
 fn a_changed_header_octet_shows() {
     for decoder in all() {
         let header = usize::from(decoder.table().layout.header_len);

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter, Write};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 /// Writes a file through `body`. A regular file appears only after everything went well; devices and pipes are
@@ -27,12 +28,16 @@ pub(crate) fn write<T, E: From<io::Error>>(
     written
 }
 
-/// Makes a file, or opens what is there under its name, without waiting for a reader of a named pipe.
+/// Makes a file, or opens what is there under its name, without waiting for a reader of a named pipe; `-` is standard
+/// output.
 ///
 /// # Errors
 /// What the file system says; a named pipe that nobody reads is `NotConnected`, a file that another process writes is
 /// `WouldBlock`, and stays as it is.
 pub(crate) fn create(path: &Path) -> io::Result<File> {
+    if path.as_os_str() == "-" {
+        return Ok(File::from(io::stdout().as_fd().try_clone_to_owned()?));
+    }
     match fs::metadata(path) {
         Ok(about) if !about.is_file() && !about.is_dir() => existing(path),
         _ => alone(path),

@@ -358,7 +358,7 @@ fn a_tape_is_refused_where_packets_are_needed_and_where_it_would_replace_a_file(
     let capture = planted(dir.path(), LOST);
     outcome(wireproof(dir.path()).arg("analyze").arg(&capture).args(["--tape", "a.tape"]));
     let name = capture.to_str().unwrap();
-    let refused: [(&[&str], i32, &str); 9] = [
+    let refused: [(&[&str], i32, &str); 10] = [
         (&["analyze", "a.tape", "--tape", "b.tape"], 2, "holds no octets"),
         (&["slice", "a.tape", "--finding", "f0001", "-o", "x.pcapng"], 6, "is a tape"),
         (&["analyze", name, "--tape", name], 2, "input and output at once"),
@@ -366,6 +366,7 @@ fn a_tape_is_refused_where_packets_are_needed_and_where_it_would_replace_a_file(
         (&["analyze", name, "--tape", "x", "--anonymize"], 2, "cannot be used with"),
         (&["observe", "--tape", "x", "--anonymize"], 2, "cannot be used with"),
         (&["observe", "-w", "x.pcapng", "--anonymize"], 2, "cannot be used with"),
+        (&["analyze", name, "--tape", "-"], 2, "--tape needs a file"),
         (&["analyze", name, "--tape", "no/such/x"], 6, "cannot be written"),
         (&["analyze", name, "--tape", "/dev/full"], 6, "the tape ended early"),
     ];

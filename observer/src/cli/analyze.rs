@@ -29,7 +29,7 @@ pub(super) fn run(args: &AnalyzeArgs) -> Result<u8, Failure> {
     let (source, observer) = (analysis::source(read), Observer::default());
     let mut summary = Summary::settled(&account, source, observer, false, settled);
     summary.reconciled = reconciled;
-    report::write(&args.report, &settings, &mut summary)?;
+    report::write(&args.report, &settings, &mut summary, false)?;
     if let Some(damage) = &summary.source.damaged {
         say(&format!("{} is damaged, everything before it was judged: {damage}", summary.source.name));
     }
@@ -50,6 +50,7 @@ pub(super) fn run(args: &AnalyzeArgs) -> Result<u8, Failure> {
 /// Refuses a tape that would take the place of another file of the run.
 fn check_tape(args: &AnalyzeArgs) -> Result<(), Failure> {
     let Some(tape) = args.tape.as_deref() else { return Ok(()) };
+    output::named("--tape", Some(tape))?;
     output::check(&args.files, Some(tape))?;
     if output::file(args.report.output.as_deref()).is_some_and(|path| output::same(path, tape)) {
         let what = format!("--tape and -o are both {}", tape.display());

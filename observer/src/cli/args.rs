@@ -217,7 +217,8 @@ pub(super) struct ObserveArgs {
     /// Folder for the downloads
     #[arg(long, value_name = "DIR", default_value = "drains")]
     pub(super) drain_dir: PathBuf,
-    /// Write a pcapng file, findings as comments, drop evidence included
+    /// Write a pcapng file, findings as comments, drop evidence included; - is standard output, and the summary goes to
+    /// standard error
     #[arg(short = 'w', long, value_name = "FILE", conflicts_with = "anonymize")]
     pub(super) write: Option<PathBuf>,
     /// Begin another file after this size or time, such as 1GiB or 10min

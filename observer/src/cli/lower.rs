@@ -72,7 +72,7 @@ fn is_limited() -> bool {
 /// What is made or written while the run goes on or when it ends, and whether it is a folder.
 fn later(args: &ObserveArgs) -> impl Iterator<Item = (&Path, bool)> {
     let files = [
-        args.write.as_deref(),
+        output::file(args.write.as_deref()),
         args.tape.as_deref(),
         output::file(args.report.output.as_deref()),
         args.serve.prom_textfile.as_deref(),

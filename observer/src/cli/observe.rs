@@ -173,8 +173,34 @@ fn no_slice(args: &ObserveArgs) -> Option<&'static str> {
     }
 }
 
+/// The capture goes to standard output.
+fn is_piped(args: &ObserveArgs) -> bool {
+    args.write.as_deref().is_some_and(|path| output::file(Some(path)).is_none())
+}
+
+/// Refuses what cannot be beside a capture on standard output.
+fn check_pipe(args: &ObserveArgs) -> Result<(), Failure> {
+    let taken = output::file(args.report.output.as_deref()).is_none() && args.report.output.is_some();
+    let [what, then] = if args.rotate.is_some() {
+        ["--rotate begins files, and -w - is none", "name a file, or leave out --rotate"]
+    } else if taken {
+        ["-w and -o are both standard output", "leave out -o: the summary goes to standard error"]
+    } else if args.tui {
+        ["--tui and -w - both want standard output", "name a file"]
+    } else if io::stdout().is_terminal() {
+        ["-w - is a capture, and standard output is a terminal", "name a file, or pipe it on"]
+    } else {
+        return Ok(());
+    };
+    Err(Failure::usage(what, then))
+}
+
 /// Refuses outputs that would take each other's place.
 fn check(args: &ObserveArgs) -> Result<(), Failure> {
+    if is_piped(args) {
+        check_pipe(args)?;
+    }
+    output::named("--tape", args.tape.as_deref())?;
     let files = [
         ("-w", args.write.as_deref()),
         ("--tape", args.tape.as_deref()),
@@ -206,7 +232,7 @@ fn finish(
     let mut summary = settled_summary(&observed, settled);
     summary.reconciled = reconciled;
     alerts::finish(alerter, &mut summary, args.quiet);
-    report::write(&args.report, settings, &mut summary)?;
+    report::write(&args.report, settings, &mut summary, is_piped(args))?;
     if !args.quiet {
         report::cut_short(&args.report, settings, &summary);
         missed(&observed).iter().for_each(|line| say(line));
@@ -230,7 +256,7 @@ fn finish(
 /// The file of the run that holds every arrival, if there is one.
 fn arrivals(args: &ObserveArgs, observed: &Observed) -> Vec<PathBuf> {
     let tape = args.tape.as_ref().filter(|_| observed.taped.as_ref().is_some_and(|t| t.failed.is_none()));
-    let written = args.write.as_ref().filter(|_| args.rotate.is_none());
+    let written = args.write.as_ref().filter(|_| args.rotate.is_none() && !is_piped(args));
     let written = written.filter(|_| observed.recorded.as_ref().is_some_and(|r| r.failed.is_none()));
     tape.or(written).into_iter().cloned().collect()
 }

@@ -24,6 +24,23 @@ pub(super) fn write(
     }
 }
 
+/// Writes data to standard error, where standard output is something else's.
+pub(super) fn aside(body: impl FnOnce(&mut dyn Write) -> Result<(), Failure>) -> Result<(), Failure> {
+    let mut out = BufWriter::new(io::stderr().lock());
+    body(&mut out).and_then(|()| Ok(out.flush()?))
+}
+
+/// Refuses standard output where only a file will do.
+pub(super) fn named(option: &str, path: Option<&Path>) -> Result<(), Failure> {
+    if path.is_some() && file(path).is_none() {
+        return Err(Failure::usage(
+            &format!("{option} needs a file, and - is standard output"),
+            "give it a name",
+        ));
+    }
+    Ok(())
+}
+
 /// The file behind an `-o`, if it is one.
 pub(super) fn file(target: Option<&Path>) -> Option<&Path> {
     target.filter(|path| path.as_os_str() != "-")

@@ -6,8 +6,14 @@ use super::failure::Failure;
 use super::{config, output, say};
 use wireproof_reports::{Format, Mask, Style, Summary, Verdict, render};
 
-/// Writes the summary where it was asked for; one that goes to a file is said in one line, too.
-pub(super) fn write(args: &ReportArgs, settings: &Settings, summary: &mut Summary) -> Result<(), Failure> {
+/// Writes the summary where it was asked for; one that goes to a file is said in one line, too. Without a file it goes to
+/// standard error where standard output is taken.
+pub(super) fn write(
+    args: &ReportArgs,
+    settings: &Settings,
+    summary: &mut Summary,
+    is_taken: bool,
+) -> Result<(), Failure> {
     if args.anonymize {
         Mask::new().apply(summary);
     }
@@ -15,6 +21,11 @@ pub(super) fn write(args: &ReportArgs, settings: &Settings, summary: &mut Summar
     let to_file = output::file(target).is_some();
     let color = settings.format == Format::Table && !to_file && settings.colored();
     let style = Style { color, width: config::width() };
+    if is_taken && !to_file {
+        return output::aside(|out| {
+            Ok(render(summary, settings.format, Style { color: false, ..style }, out)?)
+        });
+    }
     output::write(target, |out| Ok(render(summary, settings.format, style, out)?))?;
     if to_file && !args.unheard {
         say(&format!("{}: {}", summary.verdict().word(), summary.reason));
