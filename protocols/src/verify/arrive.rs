@@ -433,16 +433,18 @@ impl Verifier {
     }
 
     fn synchronize(&mut self, index: usize, now: i64, pdu: &Pdu<'_>) {
-        let key = self.output_key(&self.flows[index]);
-        let Some(output) = self.by_output.get(&key).map(|i| &mut self.shared.outputs[*i]) else { return };
+        let key = sender_key(&self.flows[index]);
         let address = u16::try_from(pdu.stream.unwrap_or(0)).unwrap_or(0);
-        let wanted = output.addresses.iter_mut().find(|(a, _)| *a == address);
-        if let Some((_, at)) = wanted {
-            *at = Some(now);
-        } else if pdu.kind.protocol != Protocol::ArtNet {
-            return;
+        for output in self.by_output.get(&key).into_iter().flatten() {
+            let output = &mut self.shared.outputs[*output];
+            let wanted = output.addresses.iter_mut().find(|(a, _)| *a == address);
+            if let Some((_, at)) = wanted {
+                *at = Some(now);
+            } else if pdu.kind.protocol != Protocol::ArtNet {
+                continue;
+            }
+            output.on_sync();
         }
-        output.on_sync();
     }
 
     /// Data that waits for a sync packet which stays away for longer than the timeout.
@@ -460,16 +462,6 @@ impl Verifier {
             });
         }
         flow.sync_missing = late;
-    }
-
-    fn output_key(&self, flow: &Flow) -> OutputKey {
-        OutputKey {
-            protocol: flow.protocol(),
-            source: flow.key.source,
-            sender: flow.cold.sender,
-            port: flow.key.port,
-            alone: None,
-        }
     }
 
     /// Puts a universe's datagram into its output's frame; -1 when it belongs to none.
@@ -496,16 +488,32 @@ impl Verifier {
         if let Some(output) = self.flows[index].output {
             return output;
         }
-        let key = self.output_key(&self.flows[index]);
+        let rig = self.declares(&self.flows[index]);
+        let key = sender_key(&self.flows[index]);
         let outputs = &mut self.shared.outputs;
-        let output = *self.by_output.entry(key).or_insert_with(|| {
-            outputs.push(Output::new(key));
-            outputs.len() - 1
-        });
+        let same = self.by_output.entry(key).or_default();
+        let output =
+            same.iter().copied().find(|output| outputs[*output].key.rig == rig).unwrap_or_else(|| {
+                outputs.push(Output::new(OutputKey { rig, ..key }));
+                same.push(outputs.len() - 1);
+                outputs.len() - 1
+            });
         outputs[output].flows.push(index);
         self.flows[index].output = Some(output);
         self.shared.outputs[output].declared = self.declared(output);
         output
+    }
+}
+
+/// What the outputs of one sender have in common.
+fn sender_key(flow: &Flow) -> OutputKey {
+    OutputKey {
+        protocol: flow.protocol(),
+        source: flow.key.source,
+        sender: flow.cold.sender,
+        port: flow.key.port,
+        alone: None,
+        rig: None,
     }
 }
 

@@ -111,7 +111,7 @@ pub struct Verifier {
     shared: Shared,
     flows: Vec<Flow>,
     by_key: HashMap<FlowKey, usize>,
-    by_output: HashMap<OutputKey, usize>,
+    by_output: HashMap<OutputKey, Vec<usize>>,
     /// Which stream follows which: lighting traffic is cyclic.
     successor: Vec<usize>,
     last_flow: usize,

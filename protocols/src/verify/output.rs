@@ -50,6 +50,9 @@ pub(crate) struct OutputKey {
     pub port: u16,
     /// Stream and destination index where every stream is an output of its own.
     pub alone: Option<(usize, u8)>,
+    /// Place in the rig of the output that declares the streams: what a rig declares apart are devices apart, and what it
+    /// does not declare is none of them.
+    pub rig: Option<usize>,
 }
 
 /// The frame being put together.

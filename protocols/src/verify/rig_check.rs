@@ -13,6 +13,11 @@ use crate::{Rule, Severity};
 pub(super) const FRAMES_LEAST: i64 = 3;
 
 impl Verifier {
+    /// Place in the rig of the output that declares a stream; `None` where none does.
+    pub(crate) fn declares(&self, flow: &Flow) -> Option<usize> {
+        self.options.rig.as_ref()?.outputs.iter().position(|r| declares(r, flow))
+    }
+
     /// Datagrams a frame that the rig declares for an output; 0 when it does not.
     pub(crate) fn declared(&self, output: usize) -> u32 {
         let o = &self.shared.outputs[output];
@@ -166,12 +171,15 @@ fn rate(r: &RigOutput, want: u64, within: u64, got: u64) -> Option<Deviation> {
 }
 
 fn matches(r: &RigOutput, f: &Flow) -> bool {
+    declares(r, f) && !only_goodbye(f)
+}
+
+fn declares(r: &RigOutput, f: &Flow) -> bool {
     r.protocol == f.protocol()
         && r.source.is_none_or(|s| s == f.key.source)
         && r.sender.is_none_or(|s| Some(s) == f.cold.sender)
         && r.streams.contains(&f.key.stream)
         && r.destination.is_none_or(|want| f.destinations.iter().any(|d| d.address.ip() == want))
-        && !only_goodbye(f)
 }
 
 /// The rig names no destination, or this one.

@@ -89,6 +89,7 @@ fn add_chunks(flow: &mut Flow, dest: usize, seen: &[Observation], shared: &mut S
         sender: flow.cold.sender,
         port: 0,
         alone: Some((flow.index, u8::try_from(dest).unwrap_or(u8::MAX))),
+        rig: None,
     };
     let mut output = Output::new(key);
     output.flows.push(flow.index);
