@@ -183,6 +183,8 @@ struct Header {
     present: usize,
     /// Most data octets that fit an MTU of 1500.
     ceiling: usize,
+    /// Goes to a display, and does not come from one: displays send from the port.
+    to_display: bool,
 }
 
 impl Header {
@@ -204,6 +206,7 @@ impl Header {
             size,
             present: sent(d) - size,
             ceiling: if d.destination.is_ipv4() { 1472 } else { 1452 } - size,
+            to_display: d.destination.port() == PORT && d.source.port() != PORT,
         })
     }
 
@@ -215,8 +218,16 @@ impl Header {
         matches!(self.id, ID_CONTROL | ID_CONFIG | ID_STATUS)
     }
 
+    /// Pixels of a controller that set the reply flag by mistake: they count and belong to the frame, whatever the display
+    /// makes of them.
+    fn is_misnamed(&self) -> bool {
+        self.has(FLAG_REPLY) && self.to_display && !self.is_json() && self.length > 0
+    }
+
     fn role(&self) -> Role {
-        if self.has(FLAG_REPLY) {
+        if self.is_misnamed() {
+            Role::Display
+        } else if self.has(FLAG_REPLY) {
             Role::Reply
         } else if self.has(FLAG_QUERY) {
             Role::Query
@@ -296,7 +307,13 @@ fn check_flags(h: &Header, faults: &mut Faults) {
     if h.sequence & 0xf0 != 0 {
         reserved_nibble(h.sequence, faults);
     }
-    if h.has(FLAG_REPLY) && h.has(FLAG_QUERY) {
+    if h.is_misnamed() {
+        flag_fault(
+            h.flags,
+            "pixels from a controller with the reply flag; a display may show nothing",
+            faults,
+        );
+    } else if h.has(FLAG_REPLY) && h.has(FLAG_QUERY) {
         let hint = "reply and query together; the query flag is ignored";
         flag_fault(h.flags, hint, faults);
     }

@@ -214,7 +214,7 @@ pub const D02: &Rule = &RULES[1];
 pub const D03: &Rule = &RULES[2];
 /// Reserved nibble beside the sequence number.
 pub const D04: &Rule = &RULES[3];
-/// Query, reply and storage flags. The verifier owns "reply set by a controller".
+/// Query, reply and storage flags.
 pub const D05: &Rule = &RULES[4];
 /// Data type.
 pub const D06: &Rule = &RULES[5];

@@ -100,6 +100,25 @@ fn the_port_claims_and_a_reply_claims_from_the_port() {
 }
 
 #[test]
+fn pixels_with_the_reply_flag_are_pixels_that_are_flagged_wrongly() {
+    let read = |source: &str, payload: &[u8]| {
+        let mut faults = Faults::new();
+        let d = Datagram::new(source.parse().unwrap(), V4.parse().unwrap(), payload);
+        let pdu = Ddp.decode(&d, &mut faults).unwrap();
+        let codes: Vec<_> = faults.as_slice().iter().map(|f| f.rule.code).collect();
+        (pdu.kind, pdu.sequence, pdu.marks.has(Marks::DATA), codes)
+    };
+    for flags in [0x44, 0x45, 0x46] {
+        let pixels = filled(&[flags, 3, 0x0b, 1, 0, 0, 0, 0, 0, 3]);
+        assert_eq!(read("10.0.0.1:50000", &pixels), (DISPLAY, Some(3), true, vec!["DDP-D05"]), "{flags:02x}");
+    }
+    // From the port it is a display that answers; an empty one says that nothing can be read.
+    let answer = filled(&[0x45, 3, 0x0b, 1, 0, 0, 0, 0, 0, 3]);
+    assert_eq!(read("10.0.0.1:4048", &answer), (REPLY, Some(3), false, vec![]));
+    assert_eq!(read("10.0.0.1:50000", &[0x45, 3, 0x0b, 1, 0, 0, 0, 0, 0, 0]).0, REPLY);
+}
+
+#[test]
 fn data_types_are_judged_with_their_history() {
     for (data_type, wanted) in [
         (0x0b, None),
@@ -156,7 +175,7 @@ fn flags_that_contradict_each_other_are_reported() {
 fn the_length_of_a_query_is_what_it_asks_for() {
     assert_eq!(found(&[0x42, 0, 0, 1, 0, 0, 0, 0, 0, 3]), []);
     assert_eq!(found(&[0x42, 0, 0, 1, 0, 0, 0, 0, 0, 3, 1, 2]), [("DDP-D09", Severity::Warning)]);
-    assert_eq!(found(&[0x44, 0, 0, 1, 0, 0, 0, 0, 0, 3, 1, 2]), [("DDP-D08", Severity::Violation)]);
+    assert_eq!(found(&[0x44, 0, 0, 250, 0, 0, 0, 0, 0, 3, 1, 2]), [("DDP-D08", Severity::Violation)]);
 }
 
 #[test]
