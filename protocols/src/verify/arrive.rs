@@ -9,6 +9,7 @@ use super::noted::{Marked, Noted, Notes, Remark};
 use super::observation::Observation;
 use super::output::{Output, OutputKey};
 use super::settle::take;
+use super::stride::Stride;
 use super::{STREAMS_MAX, Verifier, rules};
 use crate::time::MS;
 use crate::{Arrival, Checksum, Datagram, Kind, Marks, Pdu, Protocol, Severity, registry};
@@ -321,7 +322,7 @@ impl Verifier {
         let flow = &mut self.flows[index];
         flow.arrived_at = now;
         if !behind(flow, &o, pdu) {
-            flow.group_raw = pdu.sequence.filter(|_| !pdu.marks.has(Marks::SEQUENCE_OFF)).or(flow.group_raw);
+            flow.group_raw = flow.number(pdu).or(flow.group_raw);
         }
         take(flow, &o, &mut self.shared);
         if self.universes.contested {
@@ -362,12 +363,14 @@ impl Verifier {
                 breaks: 0,
                 source_breaks: 0,
                 seen: false,
+                stride: Stride::default(),
             });
             Some(flow.destinations.len() - 1)
         });
         let Some(at) = at else { return };
         o.dest = u8::try_from(at).unwrap_or(0);
         let target = &mut flow.destinations[at];
+        o.moved = target.stride.follow(d.link.ip_id.unwrap_or(0));
         if let Some(path) = target.path {
             let path = &self.shared.sources.paths[path];
             o.ip_went_back = path.went_back;

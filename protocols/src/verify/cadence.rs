@@ -71,6 +71,11 @@ impl Cadence {
         self.burst = None;
     }
 
+    /// Datagrams of the last pause are still to come, sooner than the period.
+    pub(crate) fn catches_up(&self) -> bool {
+        self.owed > 0
+    }
+
     /// As `owe`, after a pause whose numbers run on: whole cycles of them may be missing.
     pub(crate) fn owe_unproven(&mut self, due: i64) {
         self.owe(due);

@@ -177,6 +177,7 @@ impl Chunks {
             new_frame: seat.new_frame,
             shared: false,
             repeats,
+            catching_up: self.cadence.catches_up(),
         }
     }
 

@@ -93,6 +93,7 @@ pub(super) fn late(flow: &mut Flow, lane: usize, number: i64) {
     let wire = u64::from(e.wire > e.lost);
     e.wire -= wire;
     e.tears.retain(|(n, ..)| *n != number);
+    e.ambiguous &= e.lost > 0 || e.residue > 0;
     flow.cold.sequence.lost = flow.cold.sequence.lost.saturating_sub(1);
     flow.cold.sequence.lost_min = flow.cold.sequence.lost_min.saturating_sub(proven);
     flow.cold.owners.wire = flow.cold.owners.wire.saturating_sub(wire);
@@ -184,6 +185,12 @@ fn unproven(e: &Episode) -> String {
              2.5 s (E1.31 6.7.1), so none is proven",
             e.silence / MS,
             u64::try_from(e.residue).unwrap_or(0).min(e.lost)
+        );
+    }
+    if e.residue > 0 && u64::try_from(e.residue) == Ok(e.lost) {
+        return format!(
+            "{lost} missing by the numbers alone; time does not agree with so many, and the sender's numbers may have \
+             jumped or begun anew, so none is proven"
         );
     }
     if e.residue <= 0 {

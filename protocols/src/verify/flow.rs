@@ -9,6 +9,7 @@ use super::model::Model;
 use super::observation::Observation;
 use super::sequence::{Gap, Lane};
 use super::spread::Gauge;
+use super::stride::Stride;
 use super::timeline::LossLine;
 use crate::{Cid, Datagram, Kind, Marks, Pdu, Protocol};
 use std::collections::BTreeSet;
@@ -82,6 +83,7 @@ pub(crate) struct Destination {
     pub breaks: u64,
     pub source_breaks: u64,
     pub seen: bool,
+    pub stride: Stride,
 }
 
 impl Destination {
@@ -224,6 +226,10 @@ pub(crate) struct Cold {
     /// DDP timecode of the newest datagram that had one.
     pub timecode: Option<u32>,
     pub edge: u64,
+    /// Engine time of the end of the newest pause in which nothing was lost.
+    pub paused_at: i64,
+    /// Content came again after such a pause: the sender leaves out what does not change.
+    pub keeps_alive: bool,
     /// A wrap from 255 to 1 that is a loss of one or a habit, with the frame and the time before it.
     pub zero_wrap: Option<(Observation, Gap, Option<i64>, i64)>,
     /// The newest gap that only time calls a loss, until a datagram comes in time.
@@ -321,6 +327,8 @@ impl Flow {
                 timecode: None,
                 edge: 0,
                 zero_wrap: None,
+                paused_at: i64::MIN,
+                keeps_alive: false,
                 stall: None,
                 unnumbered: 0,
                 unlisted: None,
@@ -359,6 +367,18 @@ impl Flow {
         }
         self.cold.ports.push(port);
         self.cold.ports.len() > 1
+    }
+
+    /// The stream's eight-bit numbers go through zero.
+    #[inline]
+    pub(crate) fn counts_zero(&self) -> bool {
+        self.model.is_some_and(|m| m.first == 0 && m.cycle == 256)
+    }
+
+    /// The datagram's number, where it has one that counts.
+    #[inline]
+    pub(crate) fn number(&self, pdu: &Pdu<'_>) -> Option<u32> {
+        pdu.sequence.filter(|_| !pdu.marks.has(Marks::SEQUENCE_OFF) || self.counts_zero())
     }
 
     /// Numbers from one forward to another by the layout that declares the protocol, see [`Model::apart`]; `None` for

@@ -6,7 +6,7 @@ use super::model::Unit;
 use super::observation::Observation;
 use super::output::Output;
 use super::settle::frozen;
-use crate::{Marks, Pdu, Protocol};
+use crate::{Pdu, Protocol};
 
 /// Puts a universe's datagram, `ahead` numbers after its last one, into the frame it belongs to, whose number it returns.
 #[inline(always)]
@@ -53,7 +53,7 @@ pub(super) fn eight_bit_step(protocol: Protocol, last: u32, raw: u32) -> i64 {
 
 /// Numbers between the stream's last frame datagram and this one; `None` when there are none to trust.
 pub(super) fn ahead(flow: &mut Flow, o: &Observation, pdu: &Pdu<'_>) -> Option<i64> {
-    let raw = pdu.sequence.filter(|_| !pdu.marks.has(Marks::SEQUENCE_OFF))?;
+    let raw = flow.number(pdu)?;
     let last = flow.group_raw.filter(|_| !o.new_session && !o.new_port)?;
     let model = flow.model;
     if model.is_some_and(|m| m.unit == Unit::Nothing) {
@@ -61,6 +61,7 @@ pub(super) fn ahead(flow: &mut Flow, o: &Observation, pdu: &Pdu<'_>) -> Option<i
     }
     let step = match flow.declared_step(last, raw) {
         Some(step) => step?,
+        None if flow.counts_zero() => i64::from(raw.wrapping_sub(last) as u8 as i8),
         None => eight_bit_step(flow.protocol(), last, raw),
     };
     flow.group_still = if step == 0 { flow.group_still + 1 } else { 0 };

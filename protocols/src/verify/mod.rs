@@ -38,6 +38,7 @@ mod settle;
 mod sources;
 mod spread;
 mod steady;
+mod stride;
 mod tap;
 pub mod thresholds;
 mod tiles;

@@ -1,6 +1,7 @@
 //! What the engine keeps of one datagram: a fixed-size record, so that a stream's first datagrams can wait until
 //! its numbering is known.
 
+use super::stride::Moved;
 use crate::Marks;
 
 /// One datagram of a stream.
@@ -42,6 +43,8 @@ pub(crate) struct Observation {
     pub ip_runs_on: bool,
     /// The IP id is a little behind the newest of its path: the network changed the order.
     pub ip_went_back: bool,
+    /// How far the IP id moved since the stream's datagram before (to this destination).
+    pub moved: Moved,
     /// The stream ended before (goodbye or silence).
     pub new_session: bool,
     /// It ended with a goodbye.

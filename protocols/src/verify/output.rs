@@ -20,6 +20,8 @@ const TEARS_MAX: usize = 8192;
 pub(super) const KEEP_ALIVE: i64 = 700 * MS;
 /// Unchanged content for longer than this while sending is frozen.
 pub(super) const FROZEN_AFTER: i64 = SECOND;
+/// Repeats of unchanged content from which on the sender is known to send it all the same.
+const INSISTS: u64 = 24;
 /// Repeats that a frozen output must at least have sent.
 pub(super) const FROZEN_REPEATS: u64 = 10;
 /// Before a period is known, a stream seen for the first time after this long a pause begins a new frame.
@@ -264,6 +266,12 @@ impl Output {
         if self.octet_sizes.len() < 4096 || self.octet_sizes.contains_key(&c.octets) {
             *self.octet_sizes.entry(c.octets).or_default() += 1;
         }
+    }
+
+    /// Engine time since which content has not changed, when it came again often enough to show that it is sent all the
+    /// same.
+    pub(crate) fn insists_since(&self) -> Option<i64> {
+        (self.repeating && self.repeats >= INSISTS).then_some(self.changed_at)
     }
 
     fn cause(&mut self, c: &Current, pause: i64) -> Closed {

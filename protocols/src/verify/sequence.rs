@@ -6,12 +6,19 @@
 
 use super::model::{Model, Unit};
 use super::observation::Observation;
+use super::stride::Moved;
 
 /// Numbers a gap may span before it is cut; larger ones are another session in all but name.
 const GAP_MAX: i64 = 1 << 31;
 
 /// Furthest behind that a datagram may still fill a hole.
 pub(super) const LATE_MAX: i64 = 64;
+
+/// Frames by which numbers and time have to be apart before time speaks against the numbers.
+pub(super) const LEAP: i64 = 8;
+/// Silence after which a number that came before is no duplicate any more but a beginning, ms; without a cadence the
+/// longer one.
+pub(super) const ANEW_MS: (u32, u32) = (1_000, 2_500);
 
 /// What a datagram turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +80,27 @@ pub(crate) struct Place {
     pub shared: bool,
     /// The last frame or this one repeats old content, so that silence is no sign of loss.
     pub repeats: bool,
+    /// Datagrams that were held up in a silence are still to come, sooner than the pace.
+    pub catching_up: bool,
+}
+
+impl Place {
+    /// The silence may be one of content that does not change: nothing shows that something was sent in it.
+    fn excuses(&self, o: &Observation) -> bool {
+        self.repeats && !self.estimate.is_some_and(|e| e > 0 && self.counted(o).says(e))
+    }
+
+    /// What the IP id says; nothing where a counter runs over several destinations, which have ids of their own.
+    fn counted(&self, o: &Observation) -> Moved {
+        if self.shared { Moved::default() } else { o.moved }
+    }
+
+    /// `skipped` numbers are too many for the time that passed at the stream's pace.
+    fn crowds(&self, skipped: i64) -> bool {
+        let chunks = self.chunks.clamp(1, 1 << 16);
+        let room = |e: i64| e.max(0).saturating_add(2 * chunks).saturating_mul(2);
+        skipped >= LEAP * chunks && !self.catching_up && self.estimate.is_some_and(|e| skipped > room(e))
+    }
 }
 
 /// What is kept of a datagram whose number may come again.
@@ -134,6 +162,20 @@ impl Lane {
     pub(crate) fn cycle(&self) -> i64 {
         let cycle = if self.model.unit == Unit::Datagram { self.model.cycle } else { 0 };
         i64::try_from(cycle / u64::from(self.model.step.max(1))).unwrap_or(i64::MAX)
+    }
+
+    /// The cycle that this sender keeps, where `o` shows that it goes through the value that means "not used": the value
+    /// comes just after the last number, in the place of the first.
+    pub(crate) fn counts_through(&self, o: &Observation, unused: Option<u32>) -> Option<Model> {
+        let at_end = self.started && self.model.step == 1 && self.place + 1 == self.model.cycle;
+        let between = o.counts() && unused == Some(o.raw) && o.raw.checked_add(1) == Some(self.model.first);
+        let counted = self.model.unit != Unit::Nothing && at_end && between;
+        counted.then_some(Model { cycle: self.model.cycle + 1, first: o.raw, ..self.model })
+    }
+
+    /// The newest number as it is on the wire, where numbers are counted.
+    pub(crate) fn newest_raw(&self) -> u32 {
+        self.model.first.saturating_add(u32::try_from(self.place).unwrap_or(u32::MAX))
     }
 
     /// Newest unwrapped number.
@@ -214,14 +256,14 @@ impl Lane {
     /// Numbers that go on over a silence as if the sender had never stopped: what was probably lost in it.
     pub(crate) fn outage(&self, o: &Observation, p: &Place) -> Option<Gap> {
         let e = p.estimate.filter(|e| *e > 0)?;
-        if !self.started || o.ip_runs_on || o.new_port || p.repeats || self.model.unit != Unit::Datagram {
+        if !self.started || o.ip_runs_on || o.new_port || p.excuses(o) || self.model.unit != Unit::Datagram {
             return None;
         }
         let cycle = i64::try_from(self.model.cycle).ok()?;
         let skipped = (self.forward(self.model.place(o.raw)?) - 1).rem_euclid(cycle);
         let cycles = super::cadence::nearest(e - skipped, cycle).max(0);
         let lost = skipped + cycles * cycle;
-        let near = (e - lost).abs() <= tolerance(e, cycle);
+        let near = near(e - lost, e, cycle);
         near.then(|| Gap {
             lost: lost.unsigned_abs(),
             lost_min: 0,
@@ -292,6 +334,9 @@ impl Lane {
         if signed == 1 {
             return self.in_order(o, p, place, cycle);
         }
+        if self.comes_back(o, p, forward, cycle) {
+            return self.start(o, place, p.position);
+        }
         if let Some(number) = self.open_behind(o, forward, cycle) {
             return self.fill(o, number);
         }
@@ -308,11 +353,12 @@ impl Lane {
     fn in_order(&mut self, o: &Observation, p: &Place, place: u64, cycle: i64) -> Step {
         if let Some(e) = p.estimate
             && !o.ip_runs_on
-            && !p.repeats
+            && !p.counted(o).says(0)
+            && !p.excuses(o)
             && self.model.unit == Unit::Datagram
         {
             let cycles = super::cadence::nearest(e, cycle);
-            if cycles >= 1 && (e - cycles * cycle).abs() <= tolerance(e, cycle) {
+            if cycles >= 1 && near(e - cycles * cycle, e, cycle) {
                 let missing = cycles * cycle;
                 let gap = self.gap(missing, 0, 0, true);
                 return self.advance(o, place, p.position, missing + 1, gap);
@@ -373,7 +419,7 @@ impl Lane {
     /// With half a cycle or more skipped a number looks like one from behind: time decides.
     fn estimate_says_gap(&self, o: &Observation, p: &Place, forward: i64, cycle: i64) -> bool {
         let Some(e) = p.estimate else { return false };
-        if o.ip_runs_on || self.model.unit != Unit::Datagram || forward == 0 && p.repeats {
+        if o.ip_runs_on || self.model.unit != Unit::Datagram || forward == 0 && p.excuses(o) {
             return false;
         }
         let skipped = (forward - 1).rem_euclid(cycle);
@@ -388,13 +434,12 @@ impl Lane {
     }
 
     fn jump(&mut self, o: &Observation, p: &Place, place: u64, forward: i64, cycle: i64) -> Step {
-        let at_first =
-            o.raw == self.model.first || (self.model.first == 0 && o.raw == 1 && self.model.cycle <= 16);
         let backward = forward < 1 || forward > cycle / 2;
         let skipped = (forward - 1).rem_euclid(cycle);
         let in_time = !o.ip_runs_on && p.estimate.is_some_and(|e| fits(e, skipped, cycle));
         let anew = backward && (p.estimate.is_none() || (cycle > 16 && !in_time));
-        if at_first && p.position == 0 && (p.too_soon || anew) {
+        let first = self.at_first(o, p);
+        if first && (p.too_soon || anew || self.begins_ahead(o, p, skipped, cycle)) {
             return self.start(o, place, p.position);
         }
         // Where time or place says that they were due, the sender itself left them out: that is a loss all the same.
@@ -412,18 +457,71 @@ impl Lane {
         self.decide(o, p, place, forward.rem_euclid(cycle), cycle)
     }
 
+    /// The number and the place in the frame with which a sender begins.
+    fn at_first(&self, o: &Observation, p: &Place) -> bool {
+        let second = self.model.first == 0 && o.raw == 1 && self.model.cycle <= 16;
+        (o.raw == self.model.first || second) && p.position == 0
+    }
+
+    /// The first number again after a silence, where it lies behind the newest: nothing on a path repeats or delays a
+    /// datagram for so long.
+    fn comes_back(&self, o: &Observation, p: &Place, forward: i64, cycle: i64) -> bool {
+        if !self.at_first(o, p) || self.model.cycle <= 16 || forward >= 1 && forward <= cycle / 2 {
+            return false;
+        }
+        let newest = self.recent[usize::try_from(self.highest & 31).unwrap_or(0)];
+        let silence = Recent::of(o).at_ms.wrapping_sub(newest.at_ms);
+        let skipped = (forward - 1).rem_euclid(cycle);
+        match p.estimate {
+            None => silence >= ANEW_MS.1,
+            Some(e) => silence >= ANEW_MS.0 && e >= LEAP * p.chunks.max(1) && !fits(e, skipped, cycle),
+        }
+    }
+
+    /// The first number again, where it lies ahead of the newest and time and IP id do not agree that the numbers between
+    /// were lost. A cycle of few numbers is no sign of a beginning without the IP id.
+    fn begins_ahead(&self, o: &Observation, p: &Place, skipped: i64, cycle: i64) -> bool {
+        let ids = p.counted(o);
+        if ids.says(skipped) || o.ip_runs_on || self.model.shared || p.shared {
+            return false;
+        }
+        let leap = LEAP * p.chunks.clamp(1, 1 << 16);
+        let Some(e) = p.estimate else { return skipped >= leap && ids.denies(skipped) };
+        let long = !fits(e, skipped, cycle) && e - skipped >= leap;
+        if self.model.cycle <= 16 {
+            return long && e - skipped > cycle && ids.denies(skipped) && ids.denies(e);
+        }
+        long || p.crowds(skipped) || skipped >= leap && ids.denies(skipped) && ids.denies(e)
+    }
+
+    /// Nothing but the numbers speaks for a loss, and something speaks against it: time has no room for so many, or a sender
+    /// begins with this number.
+    fn doubtful(&self, o: &Observation, p: &Place, skipped: i64, cycle: i64) -> bool {
+        if p.counted(o).says(skipped) || self.model.shared || p.shared {
+            return false;
+        }
+        let leap = LEAP * p.chunks.clamp(1, 1 << 16);
+        let begins = self.at_first(o, p)
+            && match p.estimate {
+                None => self.model.cycle > 16 && skipped >= leap,
+                Some(e) => !fits(e, skipped, cycle) && e - skipped > cycle.max(leap),
+            };
+        begins || cycle > 16 && !p.repeats && p.crowds(skipped)
+    }
+
     /// The size of a gap: numbers give it modulo the cycle, time and position choose among the candidates.
     fn decide(&mut self, o: &Observation, p: &Place, place: u64, forward: i64, cycle: i64) -> Step {
         let skipped = (forward - 1).rem_euclid(cycle);
         let below_half = skipped * 2 < cycle;
-        let fitting = p.estimate.filter(|e| *e >= 0 && !p.repeats && fits(*e, skipped, cycle));
+        let fitting = p.estimate.filter(|e| *e >= 0 && !p.excuses(o) && fits(*e, skipped, cycle));
         let (lost, lost_min, ambiguous) = match (fitting, p.estimate) {
             (Some(e), _) => {
                 let more = super::cadence::nearest(e - skipped, cycle).max(0);
                 (skipped + more * cycle, skipped, more > 0)
             }
+            (None, _) if below_half && self.doubtful(o, p, skipped, cycle) => (skipped, 0, true),
             (None, _) if below_half => (skipped, skipped, cycle <= 16 && p.estimate.is_none()),
-            (None, Some(e)) if e > 0 && !p.repeats => (at_most(e.min(GAP_MAX), skipped, cycle), 0, true),
+            (None, Some(e)) if e > 0 && !p.excuses(o) => (at_most(e.min(GAP_MAX), skipped, cycle), 0, true),
             _ => (0, 0, true),
         };
         let gap = self.gap(lost, lost_min, skipped, ambiguous);
@@ -498,7 +596,13 @@ fn at_most(estimate: i64, skipped: i64, cycle: i64) -> i64 {
 
 fn fits(estimate: i64, skipped: i64, cycle: i64) -> bool {
     let more = super::cadence::nearest(estimate - skipped, cycle).max(0);
-    (estimate - skipped - more * cycle).abs() <= tolerance(estimate, cycle)
+    near(estimate - skipped - more * cycle, estimate, cycle)
+}
+
+/// Time, `off` a candidate, still names it; after a silence in which it is off by much of the cycle it names none.
+fn near(off: i64, estimate: i64, cycle: i64) -> bool {
+    let tolerance = tolerance(estimate, cycle);
+    off.abs() <= tolerance && tolerance <= (cycle / 8).max(1)
 }
 
 /// The class of a pair (last, new) of sACN sequence numbers by the signed 8-bit rule of E1.31 6.7.2: accepted

@@ -8,11 +8,12 @@ use super::flow::Flow;
 use super::herald::Heralds;
 use super::model::{self, Model, Unit};
 use super::observation::Observation;
-use super::output::{Output, OutputKey};
+use super::output::{KEEP_ALIVE, Output, OutputKey};
 use super::rules;
 use super::sequence::{Gap, Lane, Place, Step};
 use super::sources::Sources;
 use super::untiled::untiled;
+use crate::time::MS;
 use crate::{Marks, Protocol, Severity};
 
 /// A pause of more than so many percent of the period is told.
@@ -21,6 +22,14 @@ pub(super) const GAP_PERCENT: i64 = 150;
 pub(super) const ENDS_LEAST: u64 = 8;
 /// Frames with an end mark for each one without, from which on an end is expected.
 pub(super) const ENDS_TO_ONE: u64 = 9;
+
+/// Longest silence over content that does not change which a sACN sender may keep (E1.31 6.6.2: 1 s), with room for jitter.
+pub(super) const SACN_KEEP_ALIVE: i64 = 1_500 * MS;
+/// The same for Art-Net (about 4 s), with room for jitter.
+pub(super) const ART_KEEP_ALIVE: i64 = 4_100 * MS;
+/// A sender that went on with unchanged content at its pace for so long does not leave it out: longer than the keep-alives of
+/// E1.31 6.6.2 are apart.
+pub(super) const INSISTS_FOR: i64 = 1_500 * MS;
 
 /// Everything streams share.
 #[derive(Debug, Default)]
@@ -125,10 +134,7 @@ fn tell_model(flow: &mut Flow, model: &Model, seen: &[Observation], shared: &mut
         });
     }
     if model.unit != Unit::Nothing && Some(model.first) == unused(flow.protocol()) {
-        let cycle = model.range();
-        findings.add(rules::SEQ_DIALECT, Severity::Warning, place, 0, || {
-            format!("the cycle is {cycle}: it includes the value that means \"not used\"")
-        });
+        tell_dialect(model, place, findings);
     }
     let by_source = flow.protocol().layout().is_some_and(|table| table.counts_by_source());
     if model.step > 1 && !by_source {
@@ -149,6 +155,34 @@ fn tell_model(flow: &mut Flow, model: &Model, seen: &[Observation], shared: &mut
             )
         });
     }
+}
+
+fn tell_dialect(model: &Model, place: At, findings: &mut Findings) {
+    let cycle = model.range();
+    findings.add(rules::SEQ_DIALECT, Severity::Warning, place, 0, || {
+        format!("the cycle is {cycle}: it includes the value that means \"not used\"")
+    });
+}
+
+/// The stream's first datagrams did not reach the end of the cycle, and at its end the sender counts through the value that
+/// means "not used": from here on that is one of its numbers.
+#[inline]
+fn dialect(flow: &mut Flow, o: &Observation, lane: usize, shared: &mut Shared) {
+    if o.raw != 0 && flow.protocol().layout().is_none() {
+        return;
+    }
+    let unused = unused(flow.protocol());
+    let Some(model) = flow.lanes[lane].counts_through(o, unused) else { return };
+    for lane in &mut flow.lanes {
+        lane.renumber(model, lane.newest_raw());
+    }
+    flow.model = Some(model);
+    // What seemed to have no number was one of the cycle.
+    flow.cold.unnumbered = 0;
+    if flow.arrived_at == o.at {
+        flow.group_raw = Some(o.raw);
+    }
+    tell_dialect(&model, at(flow, o), &mut shared.findings);
 }
 
 /// The number that means "not used".
@@ -173,6 +207,7 @@ fn settle(flow: &mut Flow, o: &Observation, model: Model, shared: &mut Shared) {
     while flow.lanes.len() <= lane {
         flow.lanes.push(Lane::new(model));
     }
+    dialect(flow, o, lane, shared);
     if flow.chunked() {
         while flow.chunks.len() <= dest {
             let next = flow.chunks.len();
@@ -188,8 +223,21 @@ fn settle(flow: &mut Flow, o: &Observation, model: Model, shared: &mut Shared) {
     }
 }
 
+/// A silence beside content that comes again may be one in which the sender left out what does not change: one that is known
+/// to do so, or that sent nothing for no longer than its protocol allows and did not go on with the same content before.
+fn is_excuse(flow: &Flow, silence: i64, output: Option<usize>, shared: &Shared) -> bool {
+    let most = match flow.protocol() {
+        Protocol::Sacn => SACN_KEEP_ALIVE,
+        Protocol::ArtNet => ART_KEEP_ALIVE,
+        _ => i64::MAX,
+    };
+    let insists = output.and_then(|i| shared.outputs[i].insists_since()).is_some_and(|since| {
+        flow.last_at.saturating_sub(since.max(flow.cold.paused_at)) >= INSISTS_FOR
+    });
+    flow.cold.keeps_alive || silence <= most && !insists
+}
+
 fn settle_universe(flow: &mut Flow, o: &Observation, lane: usize, shared: &mut Shared) {
-    let repeats = flow.still || o.same;
     let period = flow.cadence.steady();
     let since = o.at - flow.last_at;
     // Without a pause an estimate from time is at most one: nothing but the next number to judge.
@@ -199,7 +247,9 @@ fn settle_universe(flow: &mut Flow, o: &Observation, lane: usize, shared: &mut S
         moved(flow, o);
         return;
     }
+    let repeats = (flow.still || o.same) && is_excuse(flow, since, flow.output, shared);
     let place = Place {
+        catching_up: flow.cadence.catches_up(),
         chunks: 1,
         estimate: period.map(|p| nearest(since, p) - 1),
         too_soon: period.is_some_and(|p| since * 2 < p),
@@ -224,7 +274,9 @@ fn settle_universe(flow: &mut Flow, o: &Observation, lane: usize, shared: &mut S
         lose(flow, o, lane, gap, Vec::new(), shared);
     }
     match step {
-        Step::InOrder if !o.new_session => pause(flow, o, period, since, shared),
+        Step::InOrder if !o.new_session => {
+            pause(flow, o, period, (since, flow.still || o.same), shared)
+        }
         Step::Gap(gap) => {
             let frame = before.map(|(frame, _)| frame);
             let habit = gap.lost == 1 && o.raw == 1 && at_wrap(flow) && flow.protocol() == Protocol::Sacn;
@@ -356,6 +408,8 @@ fn settle_chunk(flow: &mut Flow, o: &Observation, lane: usize, dest: usize, shar
         frame_of(flow, o, dest, seat, frame, Step::InOrder, shared);
         return;
     }
+    let silence = o.at - flow.last_at;
+    let repeats = repeats && is_excuse(flow, silence, Some(output), shared);
     let mut place = flow.chunks[dest].place(o, seat, repeats);
     place.shared = several;
     if several {
@@ -391,7 +445,7 @@ fn settle_chunk(flow: &mut Flow, o: &Observation, lane: usize, dest: usize, shar
     if fresh && lost == 0 {
         let since = o.at - flow.chunks[dest].start;
         if !o.new_session && step == Step::InOrder {
-            pause(flow, o, period, since, shared);
+            pause(flow, o, period, (since, shared.outputs[output].repeating), shared);
         }
     }
     let due = flow.chunks[dest].due(o, period).filter(|_| fresh);
@@ -518,11 +572,19 @@ fn end_of_frame(flow: &mut Flow, o: &Observation, dest: usize, lost: u64, shared
 }
 
 /// A pause of a steady stream in which nothing was lost.
-fn pause(flow: &mut Flow, o: &Observation, period: Option<i64>, since: i64, shared: &mut Shared) {
+fn pause(
+    flow: &mut Flow,
+    o: &Observation,
+    period: Option<i64>,
+    (since, repeats): (i64, bool),
+    shared: &mut Shared,
+) {
     let Some(period) = period.filter(|_| flow.protocol() != Protocol::Kinet) else { return };
     if since.saturating_mul(100) <= period.saturating_mul(GAP_PERCENT) || o.new_session {
         return;
     }
+    flow.cold.paused_at = o.at;
+    flow.cold.keeps_alive |= repeats && since >= KEEP_ALIVE;
     let place = at(flow, o);
     let found = shared.findings.add(rules::TIME_GAP, Severity::Warning, place, 0, || {
         format!("a pause of {} us where {} us are usual; no number is missing", since / 1000, period / 1000)

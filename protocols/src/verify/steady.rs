@@ -94,6 +94,7 @@ impl Verifier {
         source.follow(d.link.ip_id);
         source.good += u64::from(d.link.checksum == Checksum::Good);
         o.ip_runs_on = flow.destinations[0].runs_on(breaks, Some(source.breaks)) && d.link.ip_id.is_some();
+        flow.destinations[0].stride.follow(d.link.ip_id.unwrap_or(0));
         let Expected { flow: index, chunked, output, .. } = *expected;
         if index != self.last_flow {
             self.successor[self.last_flow] = index;
