@@ -1,4 +1,5 @@
-//! `cargo xtask fuzz`: builds every fuzz target with coverage counters and runs each for a while, two at once.
+//! `cargo xtask fuzz`: builds every fuzz target with coverage counters and runs each for a while, two at once; `--build`
+//! only builds them.
 //!
 //! libFuzzer comes as C++ source in a crate, and the counters are a pass that the stable compiler has; so there is
 //! nothing to install but a C++ compiler. `cargo fuzz run TARGET` works on the same folder.
@@ -6,6 +7,7 @@
 use anyhow::{Context, Result, bail};
 use std::collections::VecDeque;
 use std::io::Write;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
@@ -26,26 +28,30 @@ const JOBS: usize = 2;
 
 /// What is asked for.
 pub(crate) struct Asked {
-    seconds: u32,
+    /// For each target; none only builds.
+    seconds: Option<u32>,
     /// Every one of them without names.
     targets: Vec<String>,
 }
 
 impl Asked {
-    /// Reads `--seconds N` and names of targets.
+    /// Reads `--seconds N` or `--build`, and names of targets.
     ///
     /// # Errors
     /// What is neither.
     pub(crate) fn read(mut arguments: impl Iterator<Item = String>) -> Result<Asked> {
-        let mut asked = Asked { seconds: 60, targets: Vec::new() };
+        let mut asked = Asked { seconds: Some(60), targets: Vec::new() };
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
                 "--seconds" => {
                     let text = arguments.next().context("--seconds needs a number")?;
-                    asked.seconds = text.parse().with_context(|| format!("--seconds {text}"))?;
+                    // To libFuzzer none are without end.
+                    let seconds: NonZeroU32 = text.parse().with_context(|| format!("--seconds {text}"))?;
+                    asked.seconds = Some(seconds.get());
                 }
+                "--build" => asked.seconds = None,
                 name if !name.starts_with('-') => asked.targets.push(name.to_owned()),
-                other => bail!("{other}: there is --seconds N and names of targets"),
+                other => bail!("{other}: there is --seconds N, --build and names of targets"),
             }
         }
         Ok(asked)
@@ -75,11 +81,14 @@ pub(crate) fn run(root: &Path, asked: &Asked) -> Result<String> {
         return Ok("fuzz: 0 executions".to_owned());
     }
     let built = build(root)?;
+    let Some(seconds) = asked.seconds else {
+        return Ok(format!("fuzz: {} targets are built", targets(root)?.len()));
+    };
     let targets = if asked.targets.is_empty() { targets(root)? } else { asked.targets.clone() };
     let waiting = Mutex::new(VecDeque::from(targets));
     let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
     let work = || {
-        let outcomes = std::iter::from_fn(next).map(|target| one(root, &built, target, asked.seconds));
+        let outcomes = std::iter::from_fn(next).map(|target| one(root, &built, target, seconds));
         outcomes.collect::<Result<Vec<_>>>()
     };
     let outcomes = std::thread::scope(|scope| {
@@ -198,9 +207,9 @@ mod tests {
     fn arguments_are_seconds_and_targets() {
         let read = |text: &str| Asked::read(text.split_whitespace().map(str::to_owned));
         let asked = read("decode --seconds 7 ring").unwrap();
-        assert_eq!((asked.seconds, asked.targets), (7, vec!["decode".to_owned(), "ring".to_owned()]));
-        assert_eq!(read("").unwrap().seconds, 60);
-        for bad in ["--seconds", "--seconds x", "--second 1"] {
+        assert_eq!((asked.seconds, asked.targets), (Some(7), vec!["decode".to_owned(), "ring".to_owned()]));
+        assert_eq!((read("").unwrap().seconds, read("--build").unwrap().seconds), (Some(60), None));
+        for bad in ["--seconds", "--seconds x", "--seconds 0", "--second 1"] {
             assert!(read(bad).is_err(), "{bad}");
         }
     }
