@@ -461,16 +461,16 @@ impl Flow {
         renewed(&mut self.contents[chunk], taped, data, sampled)
     }
 
-    /// As [`Flow::remember`], for the levels of a universe; says whether they repeat those before.
+    /// As [`Flow::remember`], for the levels of a universe.
     #[inline(always)]
-    pub(crate) fn remember_levels(&mut self, data: &[u8], sampled: u64) -> bool {
-        renewed(&mut self.content, None, data, sampled).0
+    pub(crate) fn remember_levels(&mut self, data: &[u8], sampled: u64) -> (bool, u64) {
+        renewed(&mut self.content, None, data, sampled)
     }
 
-    /// As [`Flow::remember`], for pixels at an offset of their frame; says whether they repeat those before.
+    /// As [`Flow::remember`], for pixels at an offset of their frame.
     #[inline(always)]
-    pub(crate) fn remember_pixels(&mut self, offset: u32, data: &[u8], sampled: u64) -> bool {
-        self.remember_chunk(offset / self.octets.1.max(1), None, data, sampled).0
+    pub(crate) fn remember_pixels(&mut self, offset: u32, data: &[u8], sampled: u64) -> (bool, u64) {
+        self.remember_chunk(offset / self.octets.1.max(1), None, data, sampled)
     }
 
     /// Notes a torn frame of the stream.

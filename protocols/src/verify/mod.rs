@@ -167,7 +167,7 @@ impl Verifier {
     pub fn on_datagram(&mut self, arrival: Arrival, d: &Datagram<'_>) {
         let now = self.tick(arrival);
         self.packets += 1;
-        if !self.goes_on(now, arrival, d) {
+        if self.goes_on(now, arrival, d).is_none() {
             self.arrive::<true>(now, arrival, d);
         }
     }

@@ -54,14 +54,15 @@ struct Next {
 }
 
 impl Verifier {
-    /// Takes the datagram if it is the one that was to come; `false`, and nothing done, when there is more to judge.
+    /// Takes the datagram if it is the one that was to come, and tells the sample and the number of its content; `None`, and
+    /// nothing done, when there is more to judge.
     #[inline(always)]
-    pub(super) fn goes_on(&mut self, now: i64, arrival: Arrival, d: &Datagram<'_>) -> bool {
-        let Some((expected, raw, data)) = self.heads.expected(d) else { return false };
-        let Some(flow) = self.flows.get_mut(expected.flow) else { return false };
+    pub(super) fn goes_on(&mut self, now: i64, arrival: Arrival, d: &Datagram<'_>) -> Option<(u64, u64)> {
+        let (expected, raw, data) = self.heads.expected(d)?;
+        let flow = self.flows.get_mut(expected.flow)?;
         let intact = d.link.checksum != Checksum::Bad && d.link.fragments <= 1;
         if !intact || self.leap.is_some() || !is_settled(flow, d, now, expected.facts()) {
-            return false;
+            return None;
         }
         let mut o = Observation {
             at: now,
@@ -76,12 +77,12 @@ impl Verifier {
             marks: expected.marks,
             ..Observation::default()
         };
-        let Some(next) = next(flow, &o, expected) else { return false };
+        let next = next(flow, &o, expected)?;
         o.hash = sample(data);
         let path = &mut self.shared.sources.paths[expected.path];
         let print = || fingerprint(d, Some((raw, expected.stream, expected.offset)), o.hash);
         if path.is_copy(d, now, print) {
-            return false;
+            return None;
         }
         path.follow(d.link.ip_id);
         o.ip_went_back = path.went_back;
@@ -100,11 +101,12 @@ impl Verifier {
             self.last_flow = index;
         }
         count(flow, &o, d.length);
+        let content;
         if chunked {
-            o.same = flow.remember_pixels(o.offset, data, o.hash);
+            (o.same, content) = flow.remember_pixels(o.offset, data, o.hash);
             settle_chunk(flow, &o, next, &mut self.shared);
         } else {
-            o.same = flow.remember_levels(data, o.hash);
+            (o.same, content) = flow.remember_levels(data, o.hash);
             settle_universe(flow, &mut o, next, output, &mut self.shared);
         }
         if !flow.episodes.is_empty() {
@@ -113,7 +115,7 @@ impl Verifier {
         if self.universes.contested {
             self.rivals(index, now, arrival.packet, arrival.at.0);
         }
-        true
+        Some((o.hash, content))
     }
 
     /// Keeps the header of a datagram that went the general way without anything to say about it, so that the next one with
@@ -256,7 +258,7 @@ mod tests {
         let arrival = Arrival { at: Timestamp(at), packet: v.packets + 1 };
         let now = v.tick(arrival);
         v.packets += 1;
-        let short = v.goes_on(now, arrival, d);
+        let short = v.goes_on(now, arrival, d).is_some();
         if !short {
             v.arrive::<true>(now, arrival, d);
         }
