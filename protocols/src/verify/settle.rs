@@ -181,7 +181,7 @@ fn settle(flow: &mut Flow, o: &Observation, model: Model, shared: &mut Shared) {
     } else {
         settle_universe(flow, o, lane, shared);
     }
-    flow.undecided = flow.cold.zero_wrap.is_some() || flow.cold.stall.is_some();
+    flow.decided();
     if !flow.episodes.is_empty() {
         flush(flow, shared, false);
     }
