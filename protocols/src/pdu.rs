@@ -136,7 +136,7 @@ impl Marks {
 }
 
 /// A decoded datagram. Fields a protocol does not carry hold 0, `None` or an empty slice.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pdu<'a> {
     /// What it is.
     pub kind: Kind,

@@ -25,10 +25,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 use wireproof_protocols::verify::rig::{Rig, RigOutput};
 use wireproof_protocols::verify::{
-    Account, DropLayer, FrameAccount, Glance, HostDrops, Options, OutputAccount, Progress, STREAMS_MAX,
-    StreamAccount, Verifier,
+    Account, DropLayer, FrameAccount, Glance, HostDrops, Noted, Options, OutputAccount, Progress,
+    STREAMS_MAX, StreamAccount, Verifier,
 };
-use wireproof_protocols::{Datagram, Protocol, Severity, Timestamp};
+use wireproof_protocols::{Arrival, Datagram, Fault, Protocol, Severity, Timestamp};
 
 const DATAGRAMS: u64 = 100_000;
 const SEED: u64 = 0x5eed_7e57;
@@ -60,22 +60,42 @@ fn options(seed: u64) -> Options {
 enum Way {
     /// The one that was to come takes a short way.
     Usual,
-    /// All of them go the general way.
+    /// The same, and what became of each is told.
+    Noted,
+    /// All of them go the general way, and what became of each is told.
     General,
 }
 
-fn run(options: &Options, events: &[Event], way: Way) -> Account {
+/// What became of a datagram, and its faults.
+type Note<'a> = (Option<Noted<'a>>, Vec<Fault>);
+
+impl Way {
+    fn take<'a>(self, verifier: &mut Verifier, arrival: Arrival, d: &Datagram<'a>) -> Note<'a> {
+        let noted = match self {
+            Way::Usual => {
+                verifier.on_datagram(arrival, d);
+                return (None, Vec::new());
+            }
+            Way::Noted => verifier.on_datagram_noted(arrival, d),
+            Way::General => verifier.on_datagram_in_general(arrival, d),
+        };
+        (noted, verifier.faults().as_slice().to_vec())
+    }
+}
+
+fn run<'a>(options: &Options, events: &'a [Event], way: Way) -> (Vec<Note<'a>>, Account) {
     watched(options, events, way, &mut |_, _, _| {})
 }
 
 /// A run at which somebody looks after each event: its number, and its time where it has one.
-fn watched(
+fn watched<'a>(
     options: &Options,
-    events: &[Event],
+    events: &'a [Event],
     way: Way,
     look: &mut dyn FnMut(&mut Verifier, usize, Option<Timestamp>),
-) -> Account {
+) -> (Vec<Note<'a>>, Account) {
     let mut verifier = Verifier::new(options.clone());
+    let mut notes = Vec::new();
     for (number, event) in events.iter().enumerate() {
         match event {
             Event::Datagram(c) => {
@@ -84,11 +104,7 @@ fn watched(
                     link: c.link,
                     ..Datagram::new(c.source, c.destination, &c.payload)
                 };
-                match way {
-                    Way::Usual => verifier.on_datagram(c.arrival, &d),
-                    // Who asks what became of a datagram is told by the general way.
-                    Way::General => drop(verifier.on_datagram_noted(c.arrival, &d)),
-                }
+                notes.push(way.take(&mut verifier, c.arrival, &d));
             }
             Event::Packet(arrival) => verifier.on_packet(*arrival),
             Event::Blind(from, to, dropped) => {
@@ -101,7 +117,7 @@ fn watched(
         }
         look(&mut verifier, number, event.at());
     }
-    verifier.finish()
+    (notes, verifier.finish())
 }
 
 /// The account of a run that everybody looks at, who see each finding once and no more than is told.
@@ -130,6 +146,7 @@ fn looked_at(options: &Options, events: &[Event]) -> Account {
             assert_eq!(progress.findings.iter().sum::<u64>(), glance.findings_seen as u64);
         }
     })
+    .1
 }
 
 fn datagrams(events: &[Event]) -> u64 {
@@ -138,14 +155,19 @@ fn datagrams(events: &[Event]) -> u64 {
 
 /// Panics with a sentence when the account breaks a law.
 fn check(options: &Options, events: &[Event]) {
-    let account = run(options, events, Way::Usual);
+    let (_, account) = run(options, events, Way::Usual);
     counts_add_up(&account, datagrams(events));
     account.streams.iter().enumerate().for_each(|(i, s)| stream_adds_up(i, s, &account));
     account.outputs.iter().enumerate().for_each(|(i, o)| output_adds_up(i, o, &account));
     findings_are_in_order(&account, options);
     let told = format!("{account:?}");
-    assert!(told == format!("{:?}", run(options, events, Way::Usual)), "the second account differs");
-    assert!(told == format!("{:?}", run(options, events, Way::General)), "the general way says otherwise");
+    assert!(told == format!("{:?}", run(options, events, Way::Usual).1), "the second account differs");
+    let (notes, noted) = run(options, events, Way::Noted);
+    assert!(told == format!("{noted:?}"), "the account with notes differs");
+    let (in_general, general) = run(options, events, Way::General);
+    assert!(told == format!("{general:?}"), "the general way says otherwise");
+    let odd = notes.iter().zip(&in_general).position(|(note, general)| note != general);
+    assert!(odd.is_none(), "the general way notes something else of datagram {odd:?}");
     let looked = looked_at(options, events);
     assert!(told == format!("{looked:?}"), "the account of a run that is looked at differs");
 }
@@ -292,7 +314,7 @@ fn hammer(test: &str, share: u64, make: impl Fn(u64) -> Vec<Event>) {
         }
         seed = seed.wrapping_add(1);
     }
-    println!("{test}: {fed} datagrams from seed {first} on, each four times, once looked at");
+    println!("{test}: {fed} datagrams from seed {first} on, each five times, once looked at");
     assert!(told.is_empty(), "{failing} runs of {} fail:\n{}", seed - first, told.join("\n\n"));
 }
 

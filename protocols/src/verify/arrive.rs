@@ -352,7 +352,8 @@ impl Verifier {
 
     fn destination(&mut self, index: usize, d: &Datagram<'_>, o: &mut Observation) {
         let flow = &mut self.flows[index];
-        let at = flow.destinations.iter().position(|t| t.address == d.destination).or_else(|| {
+        let known = flow.destinations.iter().position(|t| t.address == d.destination);
+        let at = known.or_else(|| {
             let path = self.shared.sources.path(d.source.ip(), d.destination.ip());
             if flow.destinations.len() >= DESTINATIONS_MAX {
                 return None;

@@ -2,6 +2,9 @@
 //! enough to say anything. Datagrams that catch up after a pause teach no period, and a period far below what the
 //! stream kept to over the long run says nothing.
 
+use super::soon;
+use std::num::NonZeroI64;
+
 /// Intervals remembered.
 pub(super) const KEPT: usize = 32;
 /// Fewest intervals that may speak.
@@ -14,27 +17,31 @@ const LONG_RUN: i64 = 2048;
 
 /// The period of a stream or of an output's frames.
 #[derive(Clone, Debug, Default)]
+#[repr(C)]
 pub(crate) struct Cadence {
-    ring: [u32; KEPT],
-    len: usize,
-    next: usize,
-    /// Intervals added since the period was last worked out.
-    stale: u32,
     period: i64,
-    steady: bool,
     /// Intervals of the long run without pauses: their sum in nanoseconds and their number.
     run: (i64, i64),
     /// What was due in the last pause and has not come yet.
     owed: i64,
     /// The burst after a pause in which the numbers could hide a loss.
     burst: Option<Burst>,
+    /// Intervals added since the period was last worked out.
+    stale: u32,
+    len: u8,
+    next: u8,
+    steady: bool,
+    // What lies above fits one line of the cache.
+    ring: [u32; KEPT],
 }
+
+const _: () = assert!(std::mem::offset_of!(Cadence, ring) == 64);
 
 /// Datagrams that catch up on a pause.
 #[derive(Clone, Copy, Debug)]
 struct Burst {
     /// Due in the pause.
-    due: i64,
+    due: NonZeroI64,
     /// Came of it.
     came: i64,
     /// Intervals in a row that catch up on nothing.
@@ -45,6 +52,18 @@ struct Burst {
 const CALM: u8 = 3;
 
 impl Cadence {
+    /// Has the memory fetched that the next interval touches, but for the place where it will be put.
+    #[inline(always)]
+    pub(crate) fn fetch(&self) {
+        soon::fetch(&self.period);
+    }
+
+    /// The place where it will be put, once that memory is there.
+    #[inline(always)]
+    pub(crate) fn fetch_far(&self) {
+        soon::fetch_at(&self.ring, usize::from(self.next));
+    }
+
     /// Adds an interval in nanoseconds between two neighbours in order; not positive ones say nothing, ones over
     /// 4.29 s count as that. `true`, and nothing learned, when it belongs to a burst that catches up on a pause.
     #[inline]
@@ -79,7 +98,7 @@ impl Cadence {
     /// As `owe`, after a pause whose numbers run on: whole cycles of them may be missing.
     pub(crate) fn owe_unproven(&mut self, due: i64) {
         self.owe(due);
-        self.burst = (due > 0).then_some(Burst { due, came: 0, calm: 0 });
+        self.burst = NonZeroI64::new(due.max(0)).map(|due| Burst { due, came: 0, calm: 0 });
     }
 
     /// After an interval that catches up on nothing: what was due in a pause whose numbers run on and what of it came,
@@ -91,7 +110,7 @@ impl Cadence {
         if b.calm < CALM {
             return None;
         }
-        self.burst.take().filter(|b| b.came > 0).map(|b| (b.due, b.came))
+        self.burst.take().filter(|b| b.came > 0).map(|b| (b.due.get(), b.came))
     }
 
     #[inline]
@@ -101,9 +120,9 @@ impl Cadence {
             let (sum, n) = if n < LONG_RUN { (sum, n) } else { (sum / 2, n / 2) };
             self.run = (sum.saturating_add(interval.min(i64::from(u32::MAX))), n + 1);
         }
-        self.ring[self.next] = u32::try_from(interval).unwrap_or(u32::MAX);
-        self.next = (self.next + 1) % KEPT;
-        self.len = (self.len + 1).min(KEPT);
+        self.ring[usize::from(self.next) % KEPT] = u32::try_from(interval).unwrap_or(u32::MAX);
+        self.next = (self.next + 1) % KEPT as u8;
+        self.len = (self.len + 1).min(KEPT as u8);
         self.stale += 1;
     }
 
@@ -125,7 +144,7 @@ impl Cadence {
 
     #[inline]
     fn refresh(&mut self) {
-        let fresh_enough = if self.len < KEPT { 0 } else { REFRESH };
+        let fresh_enough = if self.len < KEPT as u8 { 0 } else { REFRESH };
         if self.stale > fresh_enough {
             self.work_out();
         }
@@ -136,18 +155,18 @@ impl Cadence {
         self.stale = 0;
         self.steady = false;
         let mut kept = self.ring;
-        let kept = &mut kept[..self.len];
+        let kept = &mut kept[..usize::from(self.len)];
         let middle = match kept.len() {
             0 => 0,
             n => *kept.select_nth_unstable(n / 2).1,
         };
         self.period = i64::from(middle);
-        if self.len < ENOUGH {
+        if usize::from(self.len) < ENOUGH {
             return;
         }
         let (least, most) = (middle - middle / 4, middle.saturating_add(middle / 4));
         let near: u32 = kept.iter().map(|v| u32::from(*v >= least && *v <= most)).sum();
-        self.steady = near as usize * 4 >= self.len * 3;
+        self.steady = near * 4 >= u32::from(self.len) * 3;
     }
 }
 

@@ -155,6 +155,16 @@ impl Chunks {
         early && !seat.new_frame && seat.position == self.position + 1
     }
 
+    /// The seat is the first one of the next frame, in time, after a frame that ended with its mark: time cannot speak for
+    /// datagrams in between, and there is nothing to say about the frame before.
+    pub(crate) fn begins_next(&self, o: &Observation, seat: Seat, period: Option<i64>) -> bool {
+        let since = o.at - self.start;
+        let due =
+            |p: i64| nearest(since, p).saturating_mul(self.chunks.max(1)) + seat.position - self.position;
+        let prompt = period.is_none_or(|p| since.saturating_mul(2) < p.saturating_mul(3) && due(p) <= 1);
+        prompt && seat.new_frame && self.ended && self.frame >= 0
+    }
+
     /// What the sequence lane has to know of the seat.
     pub(crate) fn place(&mut self, o: &Observation, seat: Seat, repeats: bool) -> Place {
         let chunks = if o.count > 0 { i64::from(o.count) } else { self.chunks.max(1) };

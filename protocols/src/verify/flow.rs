@@ -7,7 +7,9 @@ use super::content::{content, same};
 use super::herald::Wait;
 use super::model::Model;
 use super::observation::Observation;
+use super::row::Row;
 use super::sequence::{Gap, Lane};
+use super::soon;
 use super::spread::Gauge;
 use super::stride::Stride;
 use super::timeline::LossLine;
@@ -77,13 +79,14 @@ impl FlowKey {
 
 /// A destination of a stream.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub(crate) struct Destination {
-    pub address: SocketAddr,
-    pub path: Option<usize>,
     pub breaks: u64,
     pub source_breaks: u64,
+    pub path: Option<usize>,
     pub seen: bool,
     pub stride: Stride,
+    pub address: SocketAddr,
 }
 
 impl Destination {
@@ -147,64 +150,79 @@ pub(crate) struct Stall {
     pub cycle: i64,
 }
 
-/// One stream: what every datagram touches, and the rest behind a box, so that many streams fit a cache.
+/// One stream: what every datagram touches lies together in front, in as few lines of the cache as it fits; what only
+/// some touch follows, and the rest is behind a box.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(crate) struct Flow {
-    pub index: usize,
-    pub key: FlowKey,
-    frames: bool,
-    pub source_index: Option<usize>,
-    pub destinations: Vec<Destination>,
-    port: Option<u16>,
-    /// Two source ports send this stream at the same time: the one that is left in it.
-    pub clash: Option<u16>,
-    pub datagrams: u64,
-    pub bytes: u64,
-    pub octets: (u32, u32),
-    /// Datagrams with start code 0 and more than a start code, for the DMX rate.
-    pub levels: u64,
-    pub last_stamp: i64,
-    pub last_packet: u64,
     /// Engine time of the newest datagram.
     pub arrived_at: i64,
     /// Engine time of the newest datagram that was judged.
     pub last_at: i64,
+    pub last_stamp: i64,
+    pub last_packet: u64,
+    pub datagrams: u64,
+    pub bytes: u64,
+    /// Datagrams with start code 0 and more than a start code, for the DMX rate.
+    pub levels: u64,
+    /// Datagrams before which no IP id was missing.
+    pub ip_runs: u64,
+    // The second line.
     pub active_ns: u64,
     pub active_steps: u64,
-    pub intervals: Gauge,
-    pub cadence: Cadence,
     pub longest_ns: i64,
-    pub model: Option<Model>,
-    pub lanes: Vec<Lane>,
-    pub chunks: Vec<Chunks>,
-    pub output: Option<usize>,
-    pub episodes: Vec<Episode>,
-    /// A wrap or a stall may be undecided, see [`Cold`].
-    pub undecided: bool,
-    pub goodbyes: u32,
-    pub ended: Ended,
-    /// Content number of the newest datagram, or of the newest ones by chunk.
+    /// Content number of the newest datagram.
     content: u64,
-    contents: Vec<u64>,
-    /// The newest datagram judged repeated the one before.
-    pub still: bool,
+    pub octets: (u32, u32),
+    port: Option<u16>,
+    /// Two source ports send this stream at the same time: the one that is left in it.
+    pub clash: Option<u16>,
+    pub goodbyes: u32,
+    pub group_still: u32,
+    pub group_raw: Option<u32>,
+    // The third line.
     /// Group assembly: frame last seen in, last raw number, numbers in a row that did not move.
     pub group_frame: Option<i64>,
     pub group_first: Option<i64>,
-    pub group_raw: Option<u32>,
-    pub group_still: u32,
     /// Frame and raw number of the newest datagram judged.
     pub settled: Option<(i64, u32)>,
-    pub last_priority: u8,
     last_facts: (u8, u8, u16),
+    /// A wrap or a stall may be undecided, see [`Cold`].
+    pub undecided: bool,
+    /// The newest datagram judged repeated the one before.
+    pub still: bool,
     pub last_preview: bool,
+    pub ended: Ended,
+    // The fourth line, and parts of the next seven.
+    pub cadence: Cadence,
+    pub lanes: Row<Lane>,
+    pub intervals: Gauge,
+    pub episodes: Vec<Episode>,
+    pub destinations: Row<Destination>,
+    // What only some datagrams touch.
+    pub index: usize,
+    pub key: FlowKey,
+    frames: bool,
+    pub source_index: Option<usize>,
+    pub model: Option<Model>,
+    pub chunks: Vec<Chunks>,
+    pub output: Option<usize>,
+    /// Content numbers of the newest datagrams by chunk.
+    contents: Vec<u64>,
+    pub last_priority: u8,
     pub sync_missing: bool,
     pub universe: Option<usize>,
-    /// Datagrams before which no IP id was missing.
-    pub ip_runs: u64,
-    /// What only some datagrams touch.
     pub cold: Box<Cold>,
 }
+
+/// Where a line of the cache begins, what lies in it begins as well; asked of the processors whose lines are known.
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    use std::mem::offset_of;
+    assert!(offset_of!(Flow, active_ns) == 64 && offset_of!(Flow, group_frame) == 128);
+    assert!(offset_of!(Flow, cadence) == 192 && offset_of!(Flow, lanes) == 384);
+    assert!(offset_of!(Flow, intervals) == 768 && offset_of!(Flow, episodes) == 832);
+};
 
 /// What only the first, the last and the odd datagrams of a stream touch.
 #[derive(Debug)]
@@ -271,7 +289,7 @@ impl Flow {
             key,
             frames: makes_frames(key.kind),
             source_index: None,
-            destinations: Vec::new(),
+            destinations: Row::default(),
             port: None,
             clash: None,
             datagrams: 0,
@@ -288,7 +306,7 @@ impl Flow {
             cadence: Cadence::default(),
             longest_ns: 0,
             model: None,
-            lanes: Vec::new(),
+            lanes: Row::default(),
             chunks: Vec::new(),
             output: None,
             episodes: Vec::new(),
@@ -336,6 +354,28 @@ impl Flow {
                 shared_told: false,
             }),
         }
+    }
+
+    /// Has the memory fetched that the next datagram of a universe touches, but for what only that memory names.
+    #[inline(always)]
+    pub(crate) fn fetch(&self) {
+        soon::fetch(&self.arrived_at);
+        soon::fetch(&self.active_ns);
+        soon::fetch(&self.group_frame);
+        self.cadence.fetch();
+        soon::fetch_head::<{ Lane::USUAL }, _>(&self.lanes);
+        soon::fetch(&self.intervals);
+        soon::fetch(&self.episodes);
+    }
+
+    /// The rest, once that memory is there.
+    #[inline(always)]
+    pub(crate) fn fetch_far(&self) {
+        self.cadence.fetch_far();
+        if let Some(lane) = self.lanes.first() {
+            lane.fetch_far();
+        }
+        self.intervals.fetch();
     }
 
     /// Protocol of the stream.
@@ -481,16 +521,21 @@ impl Flow {
         renewed(&mut self.contents[chunk], taped, data, sampled)
     }
 
-    /// As [`Flow::remember`], for the levels of a universe; says whether they repeat those before.
+    /// As [`Flow::remember`], for the levels of a universe.
     #[inline(always)]
-    pub(crate) fn remember_levels(&mut self, data: &[u8], sampled: u64) -> bool {
-        renewed(&mut self.content, None, data, sampled).0
+    pub(crate) fn remember_levels(&mut self, data: &[u8], sampled: u64) -> (bool, u64) {
+        renewed(&mut self.content, None, data, sampled)
     }
 
-    /// As [`Flow::remember`], for pixels at an offset of their frame; says whether they repeat those before.
+    /// As [`Flow::remember`], for pixels at an offset of their frame.
     #[inline(always)]
-    pub(crate) fn remember_pixels(&mut self, offset: u32, data: &[u8], sampled: u64) -> bool {
-        self.remember_chunk(offset / self.octets.1.max(1), None, data, sampled).0
+    pub(crate) fn remember_pixels(&mut self, offset: u32, data: &[u8], sampled: u64) -> (bool, u64) {
+        self.remember_chunk(offset / self.octets.1.max(1), None, data, sampled)
+    }
+
+    /// A datagram was judged: something may be undecided, or is no longer.
+    pub(crate) fn decided(&mut self) {
+        self.undecided = self.cold.zero_wrap.is_some() || self.cold.stall.is_some();
     }
 
     /// Notes a torn frame of the stream.

@@ -4,14 +4,19 @@
 //! Owns which header followed which: lighting traffic is cyclic. Never decides what a header means; that was read once,
 //! by a decoder, and is what the header stands for.
 
+use super::soon;
 use crate::sacn::wire;
 use crate::{Datagram, Protocol, artnet, ddp};
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// Headers kept, in 4 MiB; datagrams with further ones are decoded.
+/// Headers kept, in 4 MiB with their table; datagrams with further ones are decoded.
 const HEADS_MAX: usize = 16_384;
+/// Headers from which on what belongs to the next ones is fetched ahead: fewer fit the second cache.
+const MANY: usize = 512;
+/// How far ahead a header, what it points to, and what that points to are fetched.
+const DISTANCES: [usize; 3] = [8, 5, 2];
 /// Octets of a header and where its number stands, by protocol.
 const SACN: (usize, usize) = (wire::DATA_HEAD, wire::DATA_SEQUENCE_AT);
 const ART_NET: (usize, usize) = (artnet::LEVELS_HEADER, artnet::SEQUENCE_AT);
@@ -23,29 +28,100 @@ const LONGEST: usize = SACN.0;
 #[derive(Debug)]
 pub(crate) struct Heads<T> {
     list: Vec<Head<T>>,
+    /// Of each header the one that followed it the last time.
+    next: Vec<u32>,
     by_print: HashMap<u64, usize>,
     last: usize,
     /// The header of the newest datagram was found where it was expected.
     met: bool,
+    /// Headers that come soon: the last of them is fetched, the others are by then.
+    scouts: [Scout; 3],
+}
+
+/// A header some places after the newest one.
+#[derive(Clone, Copy, Debug, Default)]
+struct Scout {
+    at: usize,
+    ahead: usize,
+}
+
+impl Scout {
+    /// The newest header is the next one: so is this, and one further until it is far enough ahead.
+    #[inline(always)]
+    fn go_on(&mut self, next: &[u32], distance: usize) {
+        let after = |at: usize| next.get(at).map_or(0, |next| *next as usize);
+        self.at = after(self.at);
+        if self.ahead < distance {
+            self.at = after(self.at);
+            self.ahead += 1;
+        }
+    }
 }
 
 /// A header without its number, and everything around it that its decoder looks at.
+///
+/// Three lines of the cache.
 #[derive(Debug)]
+#[repr(C, align(64))]
 struct Head<T> {
-    source: SocketAddr,
-    destination: SocketAddr,
+    from_to: FromTo,
     length: u32,
+    protocol: Known,
     broadcast: bool,
-    protocol: Protocol,
     octets: [u8; LONGEST],
-    /// The header that followed this one the last time.
-    next: usize,
     stands_for: T,
+}
+
+/// Source and destination.
+#[derive(Debug, PartialEq, Eq)]
+enum FromTo {
+    /// Address and port of each as one number.
+    V4(u64, u64),
+    Other(Box<(SocketAddr, SocketAddr)>),
+}
+
+/// Protocols whose headers are kept.
+#[derive(Clone, Copy, Debug)]
+enum Known {
+    Sacn,
+    ArtNet,
+    Ddp,
+}
+
+impl FromTo {
+    fn of(d: &Datagram<'_>) -> FromTo {
+        match (number(d.source), number(d.destination)) {
+            (Some(source), Some(destination)) => FromTo::V4(source, destination),
+            _ => FromTo::Other(Box::new((d.source, d.destination))),
+        }
+    }
+
+    #[inline(always)]
+    fn is_of(&self, d: &Datagram<'_>) -> bool {
+        match self {
+            FromTo::V4(from, to) => Some(*to) == number(d.destination) && Some(*from) == number(d.source),
+            FromTo::Other(both) => **both == (d.source, d.destination),
+        }
+    }
+}
+
+/// Address and port of IPv4 as one number.
+#[inline(always)]
+fn number(address: SocketAddr) -> Option<u64> {
+    let SocketAddr::V4(v4) = address else { return None };
+    Some(u64::from(v4.ip().to_bits()) << 16 | u64::from(v4.port()))
 }
 
 impl<T> Default for Heads<T> {
     fn default() -> Self {
-        Heads { list: Vec::new(), by_print: HashMap::new(), last: 0, met: false }
+        Heads {
+            list: Vec::new(),
+            next: Vec::new(),
+            by_print: HashMap::new(),
+            last: 0,
+            met: false,
+            scouts: [Scout::default(); 3],
+        }
     }
 }
 
@@ -55,11 +131,28 @@ impl<T> Heads<T> {
     #[inline(always)]
     pub(crate) fn expected<'a>(&mut self, d: &Datagram<'a>) -> Option<(&T, u32, &'a [u8])> {
         self.met = false;
-        let next = self.list.get(self.last)?.next;
+        let next = *self.next.get(self.last)? as usize;
         let head = self.list.get(next)?;
         let (number, data) = head.read(d)?;
         (self.last, self.met) = (next, true);
+        if self.list.len() >= MANY {
+            for (scout, distance) in self.scouts.iter_mut().zip(DISTANCES) {
+                scout.go_on(&self.next, distance);
+            }
+            if let Some(head) = self.list.get(self.scouts[0].at) {
+                soon::fetch_all(head);
+            }
+        }
         Some((&head.stands_for, number, data))
+    }
+
+    /// What the header stands for that comes so many stages before the newest one: what belongs to it can be fetched.
+    #[inline(always)]
+    pub(crate) fn soon(&self, stage: usize) -> Option<&T> {
+        if self.list.len() < MANY {
+            return None;
+        }
+        self.list.get(self.scouts[stage].at).map(|head| &head.stands_for)
     }
 
     /// Keeps the header of a datagram about which its decoder has nothing to say, unless it was found where it was expected.
@@ -79,58 +172,53 @@ impl<T> Heads<T> {
 
     #[inline(never)]
     fn place(&mut self, d: &Datagram<'_>, protocol: Protocol, stands_for: T) {
-        let Some(mut head) = Head::of(d, protocol, stands_for) else { return };
+        let Some(head) = Head::of(d, protocol, stands_for) else { return };
         let print = head.print();
         let index = self.by_print.get(&print).copied().unwrap_or(self.list.len());
         match self.list.get_mut(index) {
-            Some(known) => {
-                head.next = known.next;
-                *known = head;
-            }
+            Some(known) => *known = head,
             None if index >= HEADS_MAX => return,
             None => {
                 self.by_print.insert(print, index);
                 self.list.push(head);
+                self.next.push(0);
             }
         }
-        if let Some(last) = self.list.get_mut(self.last) {
-            last.next = index;
+        if let (Some(last), Ok(index)) = (self.next.get_mut(self.last), u32::try_from(index)) {
+            *last = index;
         }
         self.last = index;
+        self.scouts = [Scout { at: index, ahead: 0 }; 3];
     }
 }
 
 impl<T> Head<T> {
     fn of(d: &Datagram<'_>, protocol: Protocol, stands_for: T) -> Option<Self> {
-        let (length, number) = match protocol {
-            Protocol::Sacn => SACN,
-            Protocol::ArtNet => ART_NET,
-            Protocol::Ddp => DDP,
+        let (protocol, (length, number)) = match protocol {
+            Protocol::Sacn => (Known::Sacn, SACN),
+            Protocol::ArtNet => (Known::ArtNet, ART_NET),
+            Protocol::Ddp => (Known::Ddp, DDP),
             _ => return None,
         };
         let mut octets = [0; LONGEST];
         octets.get_mut(..length)?.copy_from_slice(d.payload.get(..length)?);
         octets[number] = 0;
-        let (source, destination, broadcast) = (d.source, d.destination, d.link.broadcast);
-        Some(Head { source, destination, length: d.length, broadcast, protocol, octets, next: 0, stands_for })
+        let (from_to, length, broadcast) = (FromTo::of(d), d.length, d.link.broadcast);
+        Some(Head { from_to, length, protocol, broadcast, octets, stands_for })
     }
 
     /// The number and the data of a datagram with this header, captured whole, whose number is one that the decoder has
     /// nothing to say about.
     #[inline(always)]
     fn read<'a>(&self, d: &Datagram<'a>) -> Option<(u32, &'a [u8])> {
-        let around = self.destination == d.destination
-            && self.source == d.source
-            && self.length == d.length
-            && self.broadcast == d.link.broadcast;
+        let around = self.from_to.is_of(d) && self.length == d.length && self.broadcast == d.link.broadcast;
         if !around || d.payload.len() != d.len() {
             return None;
         }
         match self.protocol {
-            Protocol::Sacn => self.compare::<{ SACN.0 }, { SACN.1 }>(d.payload, 0..=255),
-            Protocol::ArtNet => self.compare::<{ ART_NET.0 }, { ART_NET.1 }>(d.payload, 1..=255),
-            Protocol::Ddp => self.compare::<{ DDP.0 }, { DDP.1 }>(d.payload, 1..=15),
-            _ => None,
+            Known::Sacn => self.compare::<{ SACN.0 }, { SACN.1 }>(d.payload, 0..=255),
+            Known::ArtNet => self.compare::<{ ART_NET.0 }, { ART_NET.1 }>(d.payload, 1..=255),
+            Known::Ddp => self.compare::<{ DDP.0 }, { DDP.1 }>(d.payload, 1..=15),
         }
     }
 
@@ -152,7 +240,11 @@ impl<T> Head<T> {
             SocketAddr::V4(v4) => u64::from(u32::from(*v4.ip())) << 16 | u64::from(v4.port()),
             SocketAddr::V6(v6) => xxh3_64_with_seed(&v6.ip().octets(), v6.port().into()),
         };
-        let around = address(self.source).rotate_left(17) ^ address(self.destination);
+        let (from, to) = match &self.from_to {
+            FromTo::V4(from, to) => (*from, *to),
+            FromTo::Other(both) => (address(both.0), address(both.1)),
+        };
+        let around = from.rotate_left(17) ^ to;
         xxh3_64_with_seed(&self.octets, around ^ u64::from(self.length) << 48)
     }
 }
@@ -223,6 +315,33 @@ mod tests {
         // The newest header is followed by the first one until another is seen to follow.
         assert_eq!(met(&[0, 1, 2, 0, 1]), [Some(0), Some(1), Some(2), Some(0), Some(1)]);
         assert_eq!(met(&[3, 1, 3, 2, 0]), [None, None, Some(3), None, Some(0)]);
+    }
+
+    #[test]
+    fn scouts_stand_at_the_headers_to_come_as_soon_as_there_are_many() {
+        let (payload, many) = (ddp(), 600);
+        let row: Vec<Datagram<'_>> = (0..many)
+            .map(|i| Datagram::new(SocketAddr::from((std::net::Ipv4Addr::from(i), 9)), at(4048), &payload))
+            .collect();
+        let mut heads = Heads::default();
+        let mut meet = |i: u32| {
+            let met = heads.expected(&row[i as usize]).is_some();
+            heads.keep(&row[i as usize], Protocol::Ddp, || Some(i));
+            (met, [0, 1, 2].map(|stage| heads.soon(stage).copied()))
+        };
+        let first: Vec<_> = (0..many).map(&mut meet).collect();
+        assert!(first[..MANY - 1].iter().all(|(met, soon)| !met && *soon == [None; 3]));
+        // The way around the end is known once it was gone.
+        let second: Vec<_> = (0..many).map(&mut meet).collect();
+        let expected = |i: u32| DISTANCES.map(|distance| Some((i + distance as u32) % many));
+        for i in 10..many {
+            assert_eq!(second[i as usize], (true, expected(i)), "{i}");
+        }
+        // After a datagram out of order they go ahead again, a place at a time.
+        assert!(!meet(300).0);
+        assert_eq!(meet(301), (true, [Some(302); 3]));
+        (302..310).for_each(|i| assert!(meet(i).0));
+        assert_eq!(meet(310), (true, expected(310)));
     }
 
     #[test]

@@ -32,9 +32,11 @@ mod progress;
 pub mod rig;
 mod rig_check;
 pub mod ring_rules;
+mod row;
 pub mod rules;
 mod sequence;
 mod settle;
+mod soon;
 mod sources;
 mod spread;
 mod steady;
@@ -168,7 +170,7 @@ impl Verifier {
     pub fn on_datagram(&mut self, arrival: Arrival, d: &Datagram<'_>) {
         let now = self.tick(arrival);
         self.packets += 1;
-        if !self.goes_on(now, arrival, d) {
+        if self.goes_on(now, arrival, d).is_none() {
             self.arrive::<true>(now, arrival, d);
         }
     }

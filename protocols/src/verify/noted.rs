@@ -4,12 +4,12 @@
 //! never needed again.
 
 use super::Verifier;
-use crate::{Arrival, Datagram, Fault, Faults, Pdu, Rule, Severity};
+use crate::{Arrival, Datagram, Fault, Faults, Pdu, Rule, Severity, registry};
 use std::fmt::Display;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// One datagram of a known protocol, or on the port of one, as the engine took it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Noted<'a> {
     /// The decoded content; `None` when the identifier is wrong. Given back, `data` matters for sACN discovery only.
     pub pdu: Option<Pdu<'a>>,
@@ -86,6 +86,22 @@ impl Verifier {
     /// As [`Verifier::on_datagram`]; says what became of the datagram, or `None` when no protocol claims it. Its
     /// faults are in [`Verifier::faults`] until the next one comes.
     pub fn on_datagram_noted<'a>(&mut self, arrival: Arrival, d: &Datagram<'a>) -> Option<Noted<'a>> {
+        let now = self.tick(arrival);
+        self.packets += 1;
+        match self.goes_on(now, arrival, d) {
+            Some((sampled, content)) => {
+                // Of a header that was expected the decoder has no fault to tell.
+                let pdu = registry::plain(d);
+                Some(Noted { pdu, copy: false, cut: false, well_formed: true, sampled, content })
+            }
+            None => self.arrive::<true>(now, arrival, d),
+        }
+    }
+
+    /// As [`Verifier::on_datagram_noted`], and always the general way, on which every question is asked of every datagram:
+    /// the other ways are held against it, and have to tell the same.
+    #[doc(hidden)]
+    pub fn on_datagram_in_general<'a>(&mut self, arrival: Arrival, d: &Datagram<'a>) -> Option<Noted<'a>> {
         let now = self.tick(arrival);
         self.packets += 1;
         self.arrive::<false>(now, arrival, d)

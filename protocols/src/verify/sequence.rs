@@ -121,18 +121,28 @@ impl Recent {
 
 /// One counter.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Lane {
-    model: Model,
-    started: bool,
-    highest: i64,
-    first: i64,
-    place: u64,
-    position: i64,
     seen: u128,
+    highest: i64,
+    place: u64,
+    model: Model,
+    position: i64,
+    first: i64,
+    started: bool,
     recent: [Recent; 32],
 }
 
 impl Lane {
+    /// Octets from the beginning on that the usual next number touches, beside one of the recent ones.
+    pub(crate) const USUAL: usize = std::mem::offset_of!(Lane, recent);
+
+    /// Has the place fetched where the next datagram will be remembered.
+    #[inline(always)]
+    pub(crate) fn fetch_far(&self) {
+        super::soon::fetch_at(&self.recent, usize::try_from((self.highest + 1) & 31).unwrap_or(0));
+    }
+
     /// A lane that has seen nothing.
     pub(crate) fn new(model: Model) -> Lane {
         Lane {

@@ -173,7 +173,7 @@ fn dialect(flow: &mut Flow, o: &Observation, lane: usize, shared: &mut Shared) {
     }
     let unused = unused(flow.protocol());
     let Some(model) = flow.lanes[lane].counts_through(o, unused) else { return };
-    for lane in &mut flow.lanes {
+    for lane in flow.lanes.iter_mut() {
         lane.renumber(model, lane.newest_raw());
     }
     flow.model = Some(model);
@@ -217,7 +217,7 @@ fn settle(flow: &mut Flow, o: &Observation, model: Model, shared: &mut Shared) {
     } else {
         settle_universe(flow, o, lane, shared);
     }
-    flow.undecided = flow.cold.zero_wrap.is_some() || flow.cold.stall.is_some();
+    flow.decided();
     if !flow.episodes.is_empty() {
         flush(flow, shared, false);
     }
@@ -231,9 +231,9 @@ fn is_excuse(flow: &Flow, silence: i64, output: Option<usize>, shared: &Shared) 
         Protocol::ArtNet => ART_KEEP_ALIVE,
         _ => i64::MAX,
     };
-    let insists = output.and_then(|i| shared.outputs[i].insists_since()).is_some_and(|since| {
-        flow.last_at.saturating_sub(since.max(flow.cold.paused_at)) >= INSISTS_FOR
-    });
+    let insists = output
+        .and_then(|i| shared.outputs[i].insists_since())
+        .is_some_and(|since| flow.last_at.saturating_sub(since.max(flow.cold.paused_at)) >= INSISTS_FOR);
     flow.cold.keeps_alive || silence <= most && !insists
 }
 
@@ -274,9 +274,7 @@ fn settle_universe(flow: &mut Flow, o: &Observation, lane: usize, shared: &mut S
         lose(flow, o, lane, gap, Vec::new(), shared);
     }
     match step {
-        Step::InOrder if !o.new_session => {
-            pause(flow, o, period, (since, flow.still || o.same), shared)
-        }
+        Step::InOrder if !o.new_session => pause(flow, o, period, (since, flow.still || o.same), shared),
         Step::Gap(gap) => {
             let frame = before.map(|(frame, _)| frame);
             let habit = gap.lost == 1 && o.raw == 1 && at_wrap(flow) && flow.protocol() == Protocol::Sacn;

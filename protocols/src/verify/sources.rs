@@ -69,14 +69,15 @@ struct Sighting {
 
 /// One direction between two hosts.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(crate) struct Path {
-    last_id: Option<u16>,
     /// Places where the IP id did not go up by exactly one.
     pub breaks: u64,
+    next: usize,
+    last_id: Option<u16>,
     /// The newest datagram's IP id is a little behind the newest id.
     pub went_back: bool,
     ring: [Sighting; REMEMBERED],
-    next: usize,
 }
 
 /// All hosts and paths.
@@ -149,6 +150,17 @@ impl Sources {
 }
 
 impl Path {
+    #[inline(always)]
+    pub(crate) fn fetch(&self) {
+        super::soon::fetch(&self.breaks);
+    }
+
+    #[inline(always)]
+    pub(crate) fn fetch_far(&self) {
+        super::soon::fetch_at(&self.ring, self.next);
+        super::soon::fetch_at(&self.ring, self.next + 1);
+    }
+
     /// True, and nothing done, when this very datagram was seen on this path within 5 ms: a copy made by the capture.
     #[inline]
     pub(crate) fn is_copy(&mut self, d: &Datagram<'_>, at: i64, print: impl FnOnce() -> u64) -> bool {

@@ -17,6 +17,7 @@ const FEW: usize = 48;
 /// A histogram begins with room for usual times and grows, at most to a day, when a longer one comes: a stream that
 /// never pauses costs a quarter of the full size.
 #[derive(Debug, Default)]
+#[repr(C)]
 pub(crate) struct Gauge {
     few: Vec<u64>,
     histogram: Option<Box<Histogram<u32>>>,
@@ -43,6 +44,12 @@ impl Gauge {
         if self.few.len() == FEW {
             self.record();
         }
+    }
+
+    /// Has the place fetched where the next time will be put.
+    #[inline(always)]
+    pub(crate) fn fetch(&self) {
+        super::soon::fetch_end(&self.few);
     }
 
     #[inline(never)]

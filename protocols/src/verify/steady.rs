@@ -21,20 +21,20 @@ use crate::{Arrival, Checksum, Datagram, Marks, Pdu, Protocol};
 /// What a header says, and where its datagrams belong.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Expected {
-    flow: usize,
-    /// Place in the counts by kind.
-    kind: usize,
-    source: usize,
-    path: usize,
-    output: usize,
-    /// Frames are made of chunks.
-    chunked: bool,
-    protocol: Protocol,
+    flow: u32,
+    source: u32,
+    path: u32,
+    output: u32,
     stream: u32,
     offset: u32,
     length: u32,
-    priority: u8,
+    /// Place in the counts by kind.
+    kind: u16,
     marks: Marks,
+    priority: u8,
+    /// Frames are made of chunks.
+    chunked: bool,
+    art_net: bool,
 }
 
 impl Expected {
@@ -51,17 +51,42 @@ struct Next {
     place: u64,
     /// Where the datagram stands in its frame, for streams of chunks.
     seat: Seat,
+    /// Number of that frame.
+    frame: i64,
 }
 
 impl Verifier {
-    /// Takes the datagram if it is the one that was to come; `false`, and nothing done, when there is more to judge.
+    /// Has the memory fetched that the datagrams after the one at hand will most likely touch.
     #[inline(always)]
-    pub(super) fn goes_on(&mut self, now: i64, arrival: Arrival, d: &Datagram<'_>) -> bool {
-        let Some((expected, raw, data)) = self.heads.expected(d) else { return false };
-        let Some(flow) = self.flows.get_mut(expected.flow) else { return false };
+    fn fetch_ahead(&self) {
+        if let Some(soon) = self.heads.soon(1) {
+            if let Some(flow) = self.flows.get(soon.flow as usize) {
+                flow.fetch();
+            }
+            if let Some(path) = self.shared.sources.paths.get(soon.path as usize) {
+                path.fetch();
+            }
+        }
+        if let Some(soon) = self.heads.soon(2) {
+            if let Some(flow) = self.flows.get(soon.flow as usize) {
+                flow.fetch_far();
+            }
+            if let Some(path) = self.shared.sources.paths.get(soon.path as usize) {
+                path.fetch_far();
+            }
+        }
+    }
+
+    /// Takes the datagram if it is the one that was to come, and tells the sample and the number of its content; `None`, and
+    /// nothing done, when there is more to judge.
+    #[inline(always)]
+    pub(super) fn goes_on(&mut self, now: i64, arrival: Arrival, d: &Datagram<'_>) -> Option<(u64, u64)> {
+        self.fetch_ahead();
+        let (expected, raw, data) = self.heads.expected(d)?;
+        let flow = self.flows.get_mut(expected.flow as usize)?;
         let intact = d.link.checksum != Checksum::Bad && d.link.fragments <= 1;
         if !intact || self.leap.is_some() || !is_settled(flow, d, now, expected.facts()) {
-            return false;
+            return None;
         }
         let mut o = Observation {
             at: now,
@@ -76,12 +101,12 @@ impl Verifier {
             marks: expected.marks,
             ..Observation::default()
         };
-        let Some(next) = next(flow, &o, expected) else { return false };
+        let next = next(flow, &o, expected)?;
         o.hash = sample(data);
-        let path = &mut self.shared.sources.paths[expected.path];
+        let path = &mut self.shared.sources.paths[expected.path as usize];
         let print = || fingerprint(d, Some((raw, expected.stream, expected.offset)), o.hash);
         if path.is_copy(d, now, print) {
-            return false;
+            return None;
         }
         path.follow(d.link.ip_id);
         o.ip_went_back = path.went_back;
@@ -89,23 +114,24 @@ impl Verifier {
         self.faults.clear();
         self.counts.lighting += 1;
         self.counts.well_formed += 1;
-        self.kinds[expected.kind].1 += 1;
-        let source = &mut self.shared.sources.list[expected.source];
+        self.kinds[usize::from(expected.kind)].1 += 1;
+        let source = &mut self.shared.sources.list[expected.source as usize];
         source.follow(d.link.ip_id);
         source.good += u64::from(d.link.checksum == Checksum::Good);
         o.ip_runs_on = flow.destinations[0].runs_on(breaks, Some(source.breaks)) && d.link.ip_id.is_some();
         flow.destinations[0].stride.follow(d.link.ip_id.unwrap_or(0));
-        let Expected { flow: index, chunked, output, .. } = *expected;
+        let (index, output, chunked) = (expected.flow as usize, expected.output as usize, expected.chunked);
         if index != self.last_flow {
             self.successor[self.last_flow] = index;
             self.last_flow = index;
         }
         count(flow, &o, d.length);
+        let content;
         if chunked {
-            o.same = flow.remember_pixels(o.offset, data, o.hash);
+            (o.same, content) = flow.remember_pixels(o.offset, data, o.hash);
             settle_chunk(flow, &o, next, &mut self.shared);
         } else {
-            o.same = flow.remember_levels(data, o.hash);
+            (o.same, content) = flow.remember_levels(data, o.hash);
             settle_universe(flow, &mut o, next, output, &mut self.shared);
         }
         if !flow.episodes.is_empty() {
@@ -114,7 +140,7 @@ impl Verifier {
         if self.universes.contested {
             self.rivals(index, now, arrival.packet, arrival.at.0);
         }
-        true
+        Some((o.hash, content))
     }
 
     /// Keeps the header of a datagram that went the general way without anything to say about it, so that the next one with
@@ -133,18 +159,18 @@ impl Verifier {
                 return None;
             }
             Some(Expected {
-                flow: flow.index,
-                kind: kinds.iter().position(|(kind, _)| *kind == pdu.kind)?,
-                source: flow.source_index?,
-                path: target.path?,
-                output: flow.output?,
-                chunked: flow.chunked(),
-                protocol: pdu.kind.protocol,
+                flow: u32::try_from(flow.index).ok()?,
+                source: u32::try_from(flow.source_index?).ok()?,
+                path: u32::try_from(target.path?).ok()?,
+                output: u32::try_from(flow.output?).ok()?,
                 stream: pdu.stream?,
                 offset: pdu.offset,
                 length: pdu.data_length,
-                priority: pdu.priority,
+                kind: u16::try_from(kinds.iter().position(|(kind, _)| *kind == pdu.kind)?).ok()?,
                 marks: pdu.marks,
+                priority: pdu.priority,
+                chunked: flow.chunked(),
+                art_net: pdu.kind.protocol == Protocol::ArtNet,
             })
         });
     }
@@ -178,14 +204,17 @@ fn next(flow: &mut Flow, o: &Observation, expected: &Expected) -> Option<Next> {
             return None;
         }
         let period = chunks.cadence.steady();
-        let seat = chunks.seat(o, false, false);
-        return chunks.is_next(o, seat, period).then_some(Next { place, seat });
+        let seat = chunks.seat(o, false, true);
+        let goes_on = chunks.is_next(o, seat, period);
+        let frame = chunks.frame + i64::from(!goes_on);
+        return (goes_on || chunks.begins_next(o, seat, period)).then_some(Next { place, seat, frame });
     }
-    if eight_bit_step(expected.protocol, flow.group_raw?, o.raw) != 1 {
+    let protocol = if expected.art_net { Protocol::ArtNet } else { Protocol::Sacn };
+    if eight_bit_step(protocol, flow.group_raw?, o.raw) != 1 {
         return None;
     }
     let prompt = flow.cadence.steady().is_none_or(|p| (o.at - flow.last_at) * 2 <= p * 3);
-    prompt.then_some(Next { place, seat: Seat::default() })
+    prompt.then_some(Next { place, seat: Seat::default(), frame: -1 })
 }
 
 /// Counts the datagram.
@@ -221,8 +250,10 @@ fn settle_universe(flow: &mut Flow, o: &mut Observation, next: Next, output: usi
 fn settle_chunk(flow: &mut Flow, o: &Observation, next: Next, shared: &mut Shared) {
     flow.lanes[0].go_on(o, next.place, next.seat.position);
     flow.last_at = o.at;
-    let frame = flow.chunks[0].frame;
-    frame_of(flow, o, 0, next.seat, frame, Step::InOrder, shared);
+    frame_of(flow, o, 0, next.seat, next.frame, Step::InOrder, shared);
+    if next.seat.new_frame {
+        flow.decided();
+    }
 }
 
 #[cfg(test)]
@@ -257,7 +288,7 @@ mod tests {
         let arrival = Arrival { at: Timestamp(at), packet: v.packets + 1 };
         let now = v.tick(arrival);
         v.packets += 1;
-        let short = v.goes_on(now, arrival, d);
+        let short = v.goes_on(now, arrival, d).is_some();
         if !short {
             v.arrive::<true>(now, arrival, d);
         }
@@ -284,9 +315,9 @@ mod tests {
     }
 
     #[test]
-    fn in_a_steady_rig_all_but_the_first_chunk_of_a_frame_goes_the_short_way() {
+    fn in_a_steady_rig_everything_goes_the_short_way() {
         let (_, short) = run(LEARNED);
-        assert_eq!(short, [true, true, false, true, true, true]);
+        assert_eq!(short, [true; 6]);
     }
 
     #[test]
