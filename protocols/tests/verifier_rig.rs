@@ -28,9 +28,13 @@ fn output(name: &str, streams: &[u32]) -> RigOutput {
     }
 }
 
-/// A desk with these universes, 40 frames a second; of one the datagram of one frame is lost. With a synchronization
-/// address every frame ends with a sync packet.
+/// A desk with these universes, 40 frames a second; of one the datagram of one frame is lost.
 fn desk(rig: Vec<RigOutput>, universes: &[u16], lost: Option<(u16, i64)>, sync: u16) -> Account {
+    desk_until(rig, universes, |universe, frame| lost == Some((universe, frame)), sync)
+}
+
+/// The same without the datagrams of which it is asked; with a synchronization address every frame ends with a sync packet.
+fn desk_until(rig: Vec<RigOutput>, universes: &[u16], lost: impl Fn(u16, i64) -> bool, sync: u16) -> Account {
     let rig = Rig { outputs: rig, severities: vec![] };
     let mut verifier = Verifier::new(Options { rig: Some(rig), ..Options::default() });
     let mut packet = 0;
@@ -44,7 +48,7 @@ fn desk(rig: Vec<RigOutput>, universes: &[u16], lost: Option<(u16, i64)>, sync: 
     };
     for frame in 0..FRAMES {
         for (place, universe) in universes.iter().copied().enumerate() {
-            if lost == Some((universe, frame)) {
+            if lost(universe, frame) {
                 continue;
             }
             let data = SacnData {
@@ -93,6 +97,21 @@ fn one_desk_declared_as_two_outputs_is_two_outputs() {
     let a = desk(rig(), &[1, 2, 3], None, 0);
     assert!(codes(&a).contains(&"RIG-MISSING") && codes(&a).contains(&"RIG-SHAPE"), "{:?}", codes(&a));
     assert!(a.findings.iter().all(|f| !f.text.contains("left")), "{:?}", a.findings);
+}
+
+#[test]
+fn a_stream_that_stops_while_its_output_goes_on_is_missing() {
+    // The last second and a quarter of universe 3 is left out, then only the last second: a keep-alive may take as long.
+    for (frames, missing) in [(50, 1), (40, 0)] {
+        let (rig, all) = (|| vec![output("desk", &[1, 2, 3, 4])], [1, 2, 3, 4]);
+        let a = desk_until(rig(), &all, |universe, frame| universe == 3 && frame >= FRAMES - frames, 0);
+        let found: Vec<_> = a.findings.iter().filter(|f| f.code == "RIG-MISSING").collect();
+        assert_eq!(found.len(), missing, "{frames}: {:?}", a.findings);
+        assert!(found.iter().all(|f| f.text.contains("stream 3 stopped")), "{found:?}");
+        let on_change = vec![RigOutput { on_change: true, ..output("desk", &[1, 2, 3, 4]) }];
+        let a = desk_until(on_change, &all, |universe, frame| universe == 3 && frame >= FRAMES - frames, 0);
+        assert!(!codes(&a).contains(&"RIG-MISSING"), "{:?}", a.findings);
+    }
 }
 
 #[test]

@@ -205,6 +205,9 @@ pub struct Datagrams {
     pub fragmented: u64,
     /// Of streams beyond the most that are followed: counted, not judged.
     pub unfollowed: u64,
+    /// Cut before stream and number: counted, not judged.
+    #[serde(default)]
+    pub unread: u64,
     /// Cut by the snap length.
     pub cut: u64,
     /// With a wrong UDP checksum.
@@ -403,6 +406,7 @@ impl From<&DatagramCounts> for Datagrams {
             malformed: d.malformed,
             fragmented: d.fragmented,
             unfollowed: d.unfollowed,
+            unread: d.unread,
             cut: d.cut,
             bad_checksum: d.bad_checksum,
         }

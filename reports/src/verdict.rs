@@ -105,6 +105,10 @@ pub fn judge(account: &Account, observer: &Observer, cut_short: bool) -> (Verdic
             format!("{what} of streams beyond the most that are followed were not judged"),
         );
     }
+    if account.datagrams.unread > 0 {
+        let what = counted(account.datagrams.unread, "datagram");
+        return (Verdict::Inconclusive, format!("{what} cut before the number by the capture, not judged"));
+    }
     (Verdict::Pass, pass_reason(account))
 }
 
@@ -170,6 +174,18 @@ mod tests {
         let mut account = of(vec![]);
         account.datagrams.unfollowed = 1;
         assert_eq!(verdict(&account), Verdict::Inconclusive);
+    }
+
+    #[test]
+    fn datagrams_cut_before_their_number_leave_the_verdict_open() {
+        let mut account = of(vec![]);
+        account.datagrams.unread = 3;
+        let (verdict, reason) = judge(&account, &Observer::default(), false);
+        assert_eq!(
+            (verdict, reason.starts_with("3 datagrams cut")),
+            (Verdict::Inconclusive, true),
+            "{reason}"
+        );
     }
 
     #[test]

@@ -83,6 +83,8 @@ pub struct DatagramCounts {
     pub cut: u64,
     /// Lighting datagrams of streams beyond the most that are followed: decoded and counted, not judged.
     pub unfollowed: u64,
+    /// Lighting datagrams cut before their stream and number: counted, not judged.
+    pub unread: u64,
     /// Lighting datagrams with a wrong UDP checksum.
     pub bad_checksum: u64,
     /// By kind, e.g. `sacn/data`.

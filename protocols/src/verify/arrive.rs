@@ -3,7 +3,7 @@
 use super::account::Ended;
 use super::content::{full, mix, sample};
 use super::findings::Place;
-use super::flow::{DESTINATIONS_MAX, Destination, Flow, FlowKey};
+use super::flow::{DESTINATIONS_MAX, Destination, Flow, FlowKey, makes_frames};
 use super::frames::{ahead, into_frame};
 use super::noted::{Marked, Noted, Notes, Remark};
 use super::observation::Observation;
@@ -109,8 +109,11 @@ impl Verifier {
         };
         self.report_faults(flow, arrival, faults);
         self.discover(d, pdu);
-        if let Some(flow) = flow {
-            self.observe(flow, (now, arrival), d, pdu, notes, faults);
+        match flow {
+            Some(flow) => self.observe(flow, (now, arrival), d, pdu, notes, faults),
+            None => {
+                self.counts.unread += u64::from(notes.cut && pdu.stream.is_none() && makes_frames(pdu.kind))
+            }
         }
     }
 

@@ -50,6 +50,12 @@ impl Findings {
         self.index.clear();
     }
 
+    /// Takes back every finding of a code.
+    pub(crate) fn retract_all(&mut self, code: &str) {
+        self.list.retain(|f| f.code != code);
+        self.index.clear();
+    }
+
     /// Counts a fault of one datagram under its rule and stream; the first case is kept as the example.
     pub(crate) fn fault(&mut self, fault: &Remark<'_>, place: Place) {
         let key = (fault.rule.code, fault.severity, place.stream, 0);

@@ -260,7 +260,7 @@ pub(crate) struct Cold {
 }
 
 /// Carries data that makes frames (not a sync stream, not KiNET).
-fn makes_frames(kind: Kind) -> bool {
+pub(crate) fn makes_frames(kind: Kind) -> bool {
     let named = matches!(kind.name, "sacn/data" | "artnet/ArtDmx" | "ddp/display" | "bigpacket/chunk");
     named || kind.protocol.layout().is_some()
 }

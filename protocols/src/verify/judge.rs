@@ -270,6 +270,8 @@ impl Verifier {
             let n = self.counts.cut;
             let text = || format!("{} cut by the capture's snap length", counted(n, "datagram"));
             findings.add_n(rules::CAP_TRUNCATED, place, 0, n, text);
+            // What was cut off may have moved.
+            findings.retract_all(rules::FRAME_FROZEN.code);
         }
         if let Some(place) = at(self.first_fragment) {
             let n = self.counts.fragmented;
@@ -338,6 +340,12 @@ impl Verifier {
         if self.counts.cut > 0 {
             say("Datagrams were cut by the snap length: contents and checksums beyond the cut were not checked.".to_owned());
         }
+        if self.counts.unread > 0 {
+            say(format!(
+                "Cut before the number and not judged: {}. Capture whole datagrams (`-s 0`).",
+                counted(self.counts.unread, "datagram")
+            ));
+        }
         if self.unfollowed > 0 {
             say(format!(
                 "{} of streams beyond the first {} counted but not followed.",
@@ -348,7 +356,7 @@ impl Verifier {
         if self.shared.findings.dropped() > 0 {
             say(format!("{} further findings were counted but not listed.", self.shared.findings.dropped()));
         }
-        if data().next().is_none() && self.flows.is_empty() {
+        if data().next().is_none() && self.flows.is_empty() && self.counts.unread == 0 {
             say("No stream of lighting data was seen: there is nothing to judge.".to_owned());
         }
         limits

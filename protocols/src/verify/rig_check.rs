@@ -7,10 +7,16 @@ use super::flow::Flow;
 use super::output::Output;
 use super::rig::RigOutput;
 use super::{Verifier, rules};
-use crate::{Rule, Severity};
+use crate::time::{MS, SECOND};
+use crate::{Protocol, Rule, Severity};
 
 /// Frames of an output from which on its shape and rate are judged.
 pub(super) const FRAMES_LEAST: i64 = 3;
+/// Longest silence of a declared stream at the end while others of its output go on: a keep-alive of E1.31 (6.6.2: 800 to
+/// 1000 ms) and a tenth.
+pub(super) const STOPPED_AFTER: i64 = 1_100 * MS;
+/// The same of Art-Net, where unchanged data comes every 4 s at the latest.
+pub(super) const STOPPED_AFTER_ARTNET: i64 = 4_400 * MS;
 
 impl Verifier {
     /// Place in the rig of the output that declares a stream; `None` where none does.
@@ -47,6 +53,7 @@ impl Verifier {
         for (at, r) in rig.outputs.iter().enumerate() {
             self.check_streams(at, r);
             self.check_shape(r, ranges);
+            self.check_stopped(at, r);
         }
         // A rig of severities and waivers alone says nothing about streams.
         let declares = !rig.outputs.is_empty();
@@ -86,6 +93,33 @@ impl Verifier {
         {
             f.count = missing.len() as u64;
             f.missing = Some(Missing { output: at, streams: missing });
+        }
+    }
+
+    /// Streams that stopped without a goodbye while others of their output went on.
+    fn check_stopped(&mut self, at: usize, r: &RigOutput) {
+        let allowed = if r.protocol == Protocol::ArtNet { STOPPED_AFTER_ARTNET } else { STOPPED_AFTER };
+        for output in self.shared.outputs.iter().filter(|o| !r.on_change && o.key.rig == Some(at)) {
+            let declared = || {
+                output
+                    .flows
+                    .iter()
+                    .map(|i| &self.flows[*i])
+                    .filter(|f| matches(r, f) && f.ended != Ended::Terminated)
+            };
+            let Some(last) = declared().map(|f| f.arrived_at).max() else { continue };
+            let frames = output.rate_mhz().max(1);
+            let three = FRAMES_LEAST * (SECOND * 1000 / i64::try_from(frames).unwrap_or(i64::MAX).max(1));
+            for f in declared().filter(|f| last - f.arrived_at > allowed.max(three)) {
+                let place = Place { stream: Some(f.index), packet: f.last_packet, stamp: f.last_stamp };
+                let text = format!(
+                    "output {}: stream {} stopped without goodbye {} ms before the others",
+                    r.name,
+                    f.key.stream,
+                    (last - f.arrived_at) / MS
+                );
+                self.shared.findings.add(rules::RIG_MISSING, Severity::Violation, place, 0, || text);
+            }
         }
     }
 

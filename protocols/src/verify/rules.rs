@@ -201,8 +201,8 @@ rules! {
         "Write to a faster or larger disk.",
         "340 records not written: the disk was full";
     RIG_MISSING "RIG-MISSING" Violation
-        "a stream of the rig was not seen",
-        "That part of the rig got nothing at this capture point.",
+        "a stream of the rig was not seen, or stopped while others of its output went on",
+        "That part of the rig got nothing at this capture point, or nothing any more.",
         "Check the sender's patch, or the capture point: unicast to another host is seen only on a mirror port.",
         "universe 7 declared, never seen";
     RIG_UNEXPECTED "RIG-UNEXPECTED" Warning

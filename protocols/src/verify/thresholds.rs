@@ -111,6 +111,13 @@ thresholds! {
         format!("more than {} s", arrive::TIMECODE_OFF), "own choice: clocks without NTP differ by more";
     "verify/rig_check.rs": "frames of an output from which on it is held against the rig", ["RIG-RATE", "RIG-SHAPE"],
         format!("{}", rig_check::FRAMES_LEAST), "own choice";
+    "verify/rig_check.rs": "nothing of a declared stream at the end while others of its output go on", ["RIG-MISSING"],
+        format!(
+            "more than {} and {} frames; {} of Art-Net",
+            time(rig_check::STOPPED_AFTER),
+            rig_check::FRAMES_LEAST,
+            time(rig_check::STOPPED_AFTER_ARTNET)
+        ), "E1.31 6.6.2, Art-Net 4: keep-alives and a tenth";
     "attribution.rs": "stall of the receive loop that is told, and that convicts the observer where nothing \
         counts drops (macOS)", ["OBS-STALL", "OBS-LOST"],
         format!("{} and more", time(STALL_LIMIT)), "half of the 230 ms that an untouched Linux buffer holds of 720 datagrams a second";

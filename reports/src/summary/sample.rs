@@ -138,6 +138,7 @@ fn counts() -> DatagramCounts {
         malformed: 13,
         fragmented: 5,
         unfollowed: 0,
+        unread: 0,
         cut: 6,
         bad_checksum: 7,
         by_kind: BTreeMap::from([("sacn/data", 1182), ("sacn/discovery", 11)]),
