@@ -431,3 +431,18 @@ fn a_word_for_a_level_that_is_none_is_named_when_a_level_has_no_word() {
     let said = found.remarks.iter().find(|remark| remark.code == "word-unknown").unwrap();
     assert_eq!(said.text, "has a word for 'onn', which is no level, and none for 'on'");
 }
+
+#[test]
+fn streams_of_a_template_come_from_the_address_of_its_url() {
+    let url = |template: &str, url: &str| {
+        let text = Template::find(template).unwrap().with(&[("base_url", format!("{url:?}"))]);
+        let sources = text.lines().filter(|line| line.starts_with("source = "));
+        (text.contains(url), sources.map(str::to_owned).collect::<Vec<_>>())
+    };
+    let moved = |to: &str, n| (true, vec![format!("source = {to:?}"); n]);
+    assert_eq!(url("wled", "http://10.1.2.3"), moved("10.1.2.3", 1));
+    assert_eq!(url("wled", "http://10.1.2.3:81/json"), moved("10.1.2.3", 1));
+    assert_eq!(url("field", "http://[fd00::7]:8080"), moved("fd00::7", 3));
+    // Which address a name has is not known here.
+    assert_eq!(url("wled", "http://wled.local"), moved("192.168.0.40", 1));
+}

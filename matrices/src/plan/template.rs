@@ -1,5 +1,7 @@
 //! Plans to begin with, for the simulated device and, by a profile, for others; they are the files below `plans/`.
 
+use std::net::IpAddr;
+
 /// A plan to begin with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Template {
@@ -41,9 +43,18 @@ impl Template {
         self.text.lines().any(|line| line.split('=').next().is_some_and(|key| key.trim() == "profile"))
     }
 
-    /// Its text with other values of the keys `name`, `seed`, `base_url` and `profile`, written as TOML values.
+    /// Its text with other values of the keys `name`, `seed`, `base_url` and `profile`, written as TOML values. Where the
+    /// address of `base_url` is a number, streams that come from the device come from there.
     pub fn with(&self, values: &[(&str, String)]) -> String {
+        let url = values.iter().find(|(name, _)| *name == "base_url").and_then(|(_, value)| address(value));
+        let device = self.text.lines().find(|line| line.starts_with("base_url")).and_then(address);
+        let sources = device
+            .zip(url)
+            .map(|(old, new)| (format!("source = \"{old}\""), format!("source = \"{new}\"\n")));
         let line = |line: &str| {
+            if let Some((_, new)) = sources.as_ref().filter(|(old, _)| line == old) {
+                return new.clone();
+            }
             let key = line.split('=').next().unwrap_or_default().trim();
             let value = values.iter().find(|(name, _)| *name == key && line.contains('='));
             match (value, line.find('=')) {
@@ -55,6 +66,16 @@ impl Template {
         };
         self.text.lines().map(line).collect()
     }
+}
+
+/// The address in the URL of a text, if it is a number.
+fn address(text: &str) -> Option<IpAddr> {
+    let host = text.split_once("://")?.1;
+    let host = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next()?,
+        None => host.split([':', '/', '"']).next()?,
+    };
+    host.parse().ok()
 }
 
 /// Whether a line is the first of its text with its key: factors have names too.
