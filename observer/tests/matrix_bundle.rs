@@ -11,8 +11,9 @@ use wireproof::matrix::bundle::{
     Bundle, BundleError, BundleLock, JOURNAL, MASKED, Masked, NewBundle, Seal, Writer, scan,
 };
 use wireproof::matrix::judging::anonymized;
+use wireproof_matrices::arm::Place;
 use wireproof_matrices::digest::Digest;
-use wireproof_matrices::journal::{ArmEnd, DeviceId, Entry, Record};
+use wireproof_matrices::journal::{ArmEnd, DeviceId, Entry, Record, Step};
 use wireproof_matrices::manifest::MANIFEST;
 use wireproof_matrices::resume::{Progress, ResumeError};
 
@@ -288,21 +289,21 @@ fn every_run_of_a_plan_is_counted_and_a_journal_that_is_not_one_is_told() {
     let evidence = tempfile::tempdir().unwrap();
     assert_eq!(scan(&evidence.path().join("none")).unwrap(), wireproof::matrix::bundle::Runs::default());
     let plan = plan();
+    let new = |at_ns| NewBundle {
+        at_ns,
+        plan: &plan,
+        plan_toml: b"",
+        profile_toml: None,
+        order: b"",
+        pre_registered: false,
+        tool: "",
+        estimate: 0,
+        soak: None,
+    };
     let mut dirs = Vec::new();
     for n in [2, 0, 1] {
         let at_ns = START_NS + n * 1_000_000_000;
-        let new = NewBundle {
-            at_ns,
-            plan: &plan,
-            plan_toml: b"",
-            profile_toml: None,
-            order: b"",
-            pre_registered: false,
-            tool: "",
-            estimate: 0,
-            soak: None,
-        };
-        let mut writer = Writer::create(evidence.path(), &new).unwrap();
+        let mut writer = Writer::create(evidence.path(), &new(at_ns)).unwrap();
         let first = writer.first().unwrap().clone();
         writer.record(at_ns, &first).unwrap();
         dirs.push(writer.dir().to_owned());
@@ -311,9 +312,27 @@ fn every_run_of_a_plan_is_counted_and_a_journal_that_is_not_one_is_told() {
     fs::write(evidence.path().join("junk").join(JOURNAL), "no journal\n").unwrap();
     fs::create_dir(evidence.path().join("other")).unwrap();
     let runs = scan(evidence.path()).unwrap();
-    let plan: Digest = plan.sha256().unwrap().parse().unwrap();
-    let attempts: Vec<_> = dirs.iter().map(|dir| runs.attempt(&plan, dir)).collect();
+    let hash: Digest = plan.sha256().unwrap().parse().unwrap();
+    let attempts: Vec<_> = dirs.iter().map(|dir| runs.attempt(&hash, dir)).collect();
     assert_eq!(attempts, [(3, 3), (1, 3), (2, 3)]);
+    // One that its preflight refused measured nothing, and is no attempt; going on after that, it is one.
+    let at_ns = START_NS + 1_000_000_001;
+    let mut writer = Writer::create(evidence.path(), &new(at_ns)).unwrap();
+    let first = writer.first().unwrap().clone();
+    let what = "no datagram of stream pole-a came".to_owned();
+    let refused = Record::Result { step: Step::Preflight, arm: None, ok: false, what };
+    for record in [first, refused] {
+        writer.record(at_ns, &record).unwrap();
+    }
+    dirs.push(writer.dir().to_owned());
+    let attempts = |dirs: &[PathBuf]| {
+        let runs = scan(evidence.path()).unwrap();
+        dirs.iter().map(|dir| runs.attempt(&hash, dir)).collect::<Vec<_>>()
+    };
+    assert_eq!(attempts(&dirs), [(3, 3), (1, 3), (2, 3), (0, 3)]);
+    let arm = Place { stratum: 0, block: 1, position: 1, treatment: 0, attempt: 1 };
+    writer.record(at_ns, &Record::ArmStart { arm, treatment: "idle".to_owned() }).unwrap();
+    assert_eq!(attempts(&dirs), [(4, 4), (1, 4), (2, 4), (3, 4)]);
     assert_eq!((runs.attempt(&Digest::of(b""), &dirs[0]), runs.unreadable.len()), ((0, 0), 1));
 }
 

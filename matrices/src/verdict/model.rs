@@ -176,18 +176,22 @@ impl Verdict {
             line.push_str(": ");
             line.push_str(reason);
         }
-        line.push_str(&format!(
-            " (attempt {} of {}, pre-registered: {}",
-            self.attempt,
-            self.attempts,
-            if self.pre_registered { "yes" } else { "no" }
-        ));
+        let registered = if self.pre_registered { "yes" } else { "no" };
+        line.push_str(&format!(" (attempt {}, pre-registered: {registered}", self.attempt_text()));
         if self.resumes > 1 || self.longest_pause_ns > LONG_PAUSE_NS {
             let minutes = self.longest_pause_ns / 60_000_000_000;
             line.push_str(&format!(", resumed {} times, longest pause {minutes} min", self.resumes));
         }
         line.push(')');
         line
+    }
+
+    /// `2 of 3`, of the runs of the plan that began; a run that was refused before is none of them.
+    pub fn attempt_text(&self) -> String {
+        match self.attempt {
+            0 => format!("none of {}: it was refused before its first arm", self.attempts),
+            attempt => format!("{attempt} of {}", self.attempts),
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Time between two looks.
-const LOOK: Duration = Duration::from_millis(20);
+pub(in crate::cli) const LOOK: Duration = Duration::from_millis(20);
 /// Longest that a child may take to end.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// A child that does not outlive this value.

@@ -8,7 +8,7 @@ mod plan;
 mod told;
 
 use super::args::ServeArgs;
-use super::children::{Kept, service};
+use super::children::{Kept, LOOK, service};
 use super::failure::{self, Failure};
 use super::live_view::View;
 use super::{config, observe, output, rings, say, serve, transmit};
@@ -38,9 +38,8 @@ use wireproof_reports::{Summary, Terms};
 const DRAIN_EVERY: Duration = Duration::from_secs(2);
 /// How long what the device sent last may be on its way.
 const GRACE: Duration = Duration::from_millis(500);
-/// Longest that is waited for a download after the device's end, and time between two looks.
+/// Longest that is waited for a download after the device's end.
 const LAST: Duration = Duration::from_secs(10);
-const LOOK: Duration = Duration::from_millis(20);
 /// Exit code of a run that was cut short.
 const PARTIAL: u8 = 5;
 /// Exit code of a run that the observer spoiled.

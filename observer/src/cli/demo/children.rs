@@ -1,6 +1,6 @@
 //! The demo's device as a process, and the file of its ring.
 
-use crate::cli::children::{Kept, own_file};
+use crate::cli::children::{Kept, LOOK, own_file};
 use crate::cli::failure::Failure;
 use crate::cli::memory::{self, MEMORY};
 use std::fs::File;
@@ -10,8 +10,6 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Time between two looks.
-const LOOK: Duration = Duration::from_millis(20);
 /// Longest that the device may take to be ready.
 const PATIENCE: Duration = Duration::from_secs(10);
 

@@ -10,7 +10,7 @@ use super::read::claimed;
 use std::fs;
 use std::path::{Path, PathBuf};
 use wireproof_matrices::digest::Digest;
-use wireproof_matrices::journal::{Journal, Record};
+use wireproof_matrices::journal::{Entry, Journal, Record, Step};
 use wireproof_matrices::resume::{Unrestored, unrestored};
 use wireproof_matrices::soak::Rule;
 
@@ -27,6 +27,8 @@ pub struct Run {
     pub at_ns: i64,
     /// What a soak is to show; `None` of a matrix.
     pub soak: Option<Rule>,
+    /// The checks before it refused it, and no arm was begun: nobody saw anything of the device by it.
+    pub refused: bool,
     /// True when its journal is sealed.
     pub sealed: bool,
     /// Factors that may not be as they were before it.
@@ -49,12 +51,13 @@ pub struct Runs {
 }
 
 impl Runs {
-    /// `n of m`: which of the runs of its plan, and of a soak's rule, a bundle is. `(0, m)` for a bundle that is not among
-    /// them.
+    /// `n of m`: which of the runs of its plan, and of a soak's rule, a bundle is. Runs that were refused before they began
+    /// are none. `(0, m)` for a bundle that is not among them.
     pub fn attempt(&self, plan: &Digest, bundle: &Path) -> (u32, u32) {
         let own = self.runs.iter().find(|run| run.dir.file_name() == bundle.file_name());
         let soak = own.and_then(|run| run.soak.as_ref());
-        let same = self.runs.iter().filter(|run| run.plan == *plan && run.soak.as_ref() == soak);
+        let same =
+            self.runs.iter().filter(|run| run.plan == *plan && run.soak.as_ref() == soak && !run.refused);
         let (mut n, mut m) = (0, 0);
         for run in same {
             m += 1;
@@ -109,6 +112,13 @@ pub fn left_changed(bundle: &Path, base_url: &str) -> Result<bool, String> {
     Ok(run(bundle)?.is_some_and(|run| run.left_changed(base_url)))
 }
 
+fn is_refused(journal: &[Entry]) -> bool {
+    let refuses = |record: &Record| matches!(record, Record::Result { step: Step::Preflight, ok: false, .. });
+    let begins = |record: &Record| matches!(record, Record::ArmStart { .. });
+    let any = |which: &dyn Fn(&Record) -> bool| journal.iter().any(|entry| which(&entry.record));
+    any(&refuses) && !any(&begins)
+}
+
 /// `None` for a bundle that ended before its first record.
 fn run(dir: &Path) -> Result<Option<Run>, String> {
     let octets = journal_file::octets(dir).map_err(|e| e.to_string())?;
@@ -125,6 +135,7 @@ fn run(dir: &Path) -> Result<Option<Run>, String> {
             base_url: base_url.clone(),
             at_ns: entry.at_ns,
             soak: soak.clone(),
+            refused: is_refused(&journal.entries),
             sealed: journal.sealed(),
             unrestored: unrestored(&journal.entries),
         }),

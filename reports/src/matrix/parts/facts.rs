@@ -28,7 +28,7 @@ pub(super) fn run(report: &Report<'_>) -> Part {
         fact("plan hash", v.plan_sha256.clone()),
         fact("gates hash", v.gates_sha256.clone()),
         fact("pre-registered", yes(v.pre_registered)),
-        fact("attempt", format!("{} of {}", v.attempt, v.attempts)),
+        fact("attempt", v.attempt_text()),
         fact(blocks(v).0, blocks(v).1),
         fact("resumed", resumed(v)),
         fact("judged by", v.judged_by.clone()),
