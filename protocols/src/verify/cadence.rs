@@ -154,12 +154,8 @@ impl Cadence {
     fn work_out(&mut self) {
         self.stale = 0;
         self.steady = false;
-        let mut kept = self.ring;
-        let kept = &mut kept[..usize::from(self.len)];
-        let middle = match kept.len() {
-            0 => 0,
-            n => *kept.select_nth_unstable(n / 2).1,
-        };
+        let kept = &self.ring[..usize::from(self.len)];
+        let middle = if kept.len() == KEPT { median(&self.ring) } else { select(kept) };
         self.period = i64::from(middle);
         if usize::from(self.len) < ENOUGH {
             return;
@@ -167,6 +163,29 @@ impl Cadence {
         let (least, most) = (middle - middle / 4, middle.saturating_add(middle / 4));
         let near: u32 = kept.iter().map(|v| u32::from(*v >= least && *v <= most)).sum();
         self.steady = near * 4 >= u32::from(self.len) * 3;
+    }
+}
+
+/// The upper median of a full ring: the least value that more than half of all do not exceed, found by halving what lies
+/// between the least and the largest, without a branch that depends on their order.
+fn median(ring: &[u32; KEPT]) -> u32 {
+    let (mut low, mut high) = ring.iter().fold((u32::MAX, 0), |(l, h), v| (l.min(*v), h.max(*v)));
+    while low < high {
+        let middle = low + (high - low) / 2;
+        let up_to: u32 = ring.iter().map(|v| u32::from(*v <= middle)).sum();
+        if up_to as usize > KEPT / 2 { high = middle } else { low = middle + 1 }
+    }
+    low
+}
+
+/// The same of any row; 0 of none.
+fn select(row: &[u32]) -> u32 {
+    let mut room = [0; KEPT];
+    let sorted = &mut room[..row.len()];
+    sorted.copy_from_slice(row);
+    match row.len() {
+        0 => 0,
+        n => *sorted.select_nth_unstable(n / 2).1,
     }
 }
 
@@ -189,6 +208,24 @@ mod tests {
         }
         assert!(regular.steady().is_some_and(|p| (16_600_000..16_800_000).contains(&p)));
         assert_eq!(bursty.steady(), None);
+    }
+
+    #[test]
+    fn the_median_of_a_full_ring_is_the_one_that_selecting_finds() {
+        let mut seed = 7u64;
+        for spread in [0, 1, 2, 7, 1_000, 90_000_000, u32::MAX] {
+            for _ in 0..200 {
+                let ring: [u32; KEPT] = std::array::from_fn(|_| {
+                    seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                    ((seed >> 32) as u32).checked_rem(spread).unwrap_or(16_666_667)
+                });
+                assert_eq!(median(&ring), select(&ring), "{ring:?}");
+            }
+        }
+        let mut ends = [0; KEPT];
+        ends[..KEPT / 2].fill(u32::MAX);
+        assert_eq!((median(&ends), median(&[u32::MAX; KEPT])), (u32::MAX, u32::MAX));
+        assert_eq!((select(&ends), select(&[])), (u32::MAX, 0));
     }
 
     #[test]
