@@ -342,14 +342,14 @@ fn a_masked_copy_of_a_real_run_holds_no_address_and_no_token_and_can_be_checked(
             assert_eq!(code, 0, "{out}{said}");
             assert!(out.contains("note  a masked copy: ") && out.contains("manifest: sealed"), "{out}");
             assert!(
-                out.contains("4 arms measure the same again, as far as clocks, status and rings tell"),
-                "{out}"
-            );
-            assert!(
                 out.contains("report.md: the same again") && out.contains("verdict.json: the same again"),
                 "{out}"
             );
             let (original, masked) = (verdict(&bundle), verdict(&copy));
+            // Four, and what this host spoiled.
+            let arms = original["arms"].as_array().unwrap().len();
+            let same = format!("{arms} arms measure the same again, as far as clocks, status and rings tell");
+            assert!(arms >= 4 && out.contains(&same), "{out}");
             assert_eq!((&original["gates"], &original["verdict"]), (&masked["gates"], &masked["verdict"]));
             assert_eq!(masked["pre_registered"], false);
             verified(&bench, &bundle);

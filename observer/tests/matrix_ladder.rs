@@ -6,12 +6,11 @@
 mod device_process;
 mod matrix_bench;
 
-use device_process::{Running, Web, memory, token};
+use device_process::{Running, Web, memory, port, token};
 use matrix_bench::{Matrix, verdict};
 use serde_json::Value;
 use std::fmt::Write;
 use std::fs;
-use std::net::UdpSocket;
 use std::path::Path;
 
 /// Outputs of the device, those it can drive, and the steps that are climbed.
@@ -21,8 +20,7 @@ const STEPS: [u64; 2] = [2, 3];
 
 /// A port for each output that nobody else has.
 fn ports() -> Vec<u16> {
-    let sockets: Vec<UdpSocket> = (0..OUTPUTS).map(|_| UdpSocket::bind("127.0.0.1:0").unwrap()).collect();
-    sockets.iter().map(|socket| socket.local_addr().unwrap().port()).collect()
+    (0..OUTPUTS).map(|_| port("127.0.0.1")).collect()
 }
 
 fn device(folder: &Path, ports: &[u16]) -> Running {

@@ -6,11 +6,10 @@
 mod device_process;
 mod matrix_bench;
 
-use device_process::{Running, Web, memory, token};
+use device_process::{Running, Web, memory, port, token};
 use matrix_bench::{Matrix, RECORDS, RING_OCTETS, of_gate, verdict};
 use serde_json::Value;
 use std::fs;
-use std::net::UdpSocket;
 use std::path::PathBuf;
 
 const RIG: &str =
@@ -30,9 +29,7 @@ impl Other {
     fn start(dialect: &str, fault: Option<&str>, misbehave: Option<&str>) -> Other {
         let folder = memory();
         token(folder.path());
-        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-        let port = socket.local_addr().unwrap().port();
-        drop(socket);
+        let port = port("127.0.0.1");
         fs::write(folder.path().join("device.toml"), RIG.replace("PORT", &port.to_string())).unwrap();
         let records = RECORDS.to_string();
         let mut arguments = vec!["device", "--rig", "device.toml", "--ring", "ring", "--control", "control"];

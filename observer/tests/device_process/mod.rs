@@ -15,6 +15,7 @@ use std::net::{TcpStream, UdpSocket};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// Longer than anything here takes on a host that does other work too.
@@ -108,6 +109,19 @@ pub(crate) fn rig(folder: &Path) -> UdpSocket {
     ];
     fs::write(folder.join("device.toml"), text.concat()).unwrap();
     socket
+}
+
+/// A port of this address that is free and that nobody is given by chance before it is used: it lies below those that the
+/// kernel gives to whoever asks for any. Each test program has 64 of its own.
+pub(crate) fn port(ip: &str) -> u16 {
+    static GIVEN: AtomicU32 = AtomicU32::new(0);
+    std::iter::repeat_with(|| {
+        let at = GIVEN.fetch_add(1, Ordering::Relaxed);
+        assert!(at < 64, "no free port is left");
+        u16::try_from(10_000 + std::process::id() % 340 * 64 + at).unwrap()
+    })
+    .find(|port| UdpSocket::bind((ip, *port)).is_ok())
+    .unwrap()
 }
 
 /// A folder in memory, where a ring may lie.

@@ -9,11 +9,10 @@
     reason = "helpers of tests count as tests, and each test file uses its own part"
 )]
 
-use super::device_process::{Running, TOKEN, Web, binary, memory, token};
+use super::device_process::{Running, TOKEN, Web, binary, memory, port, token};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
-use std::net::UdpSocket;
 use std::os::unix::net::UnixDatagram;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -65,9 +64,7 @@ impl Bench {
     ) -> Bench {
         let folder = memory();
         token(folder.path());
-        let sockets = [(); 2].map(|()| UdpSocket::bind((ip, 0)).unwrap());
-        let ports = [0, 1].map(|at: usize| sockets[at].local_addr().unwrap().port());
-        drop(sockets);
+        let ports = [(); 2].map(|()| port(ip));
         let output = |name: &str, port: u16, rest: &str| {
             format!("[[output]]\nname = \"{name}\"\nto = \"{ip}:{port}\"\n{rest}\n")
         };
