@@ -3,7 +3,7 @@
 use super::quantity::{self, Universes};
 use crate::live::record::Rotation;
 use crate::slice::Around;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -217,8 +217,10 @@ pub(super) struct ObserveArgs {
     /// Folder for the downloads
     #[arg(long, value_name = "DIR", default_value = "drains")]
     pub(super) drain_dir: PathBuf,
-    /// Write a pcapng file, findings as comments, drop evidence included
-    #[arg(short = 'w', long, value_name = "FILE", conflicts_with = "anonymize")]
+    /// Write a pcapng file, findings as comments, drop evidence included; - is standard output, and takes -o FILE for the
+    /// summary
+    #[arg(short = 'w', long, value_name = "FILE", conflicts_with = "anonymize",
+          value_parser = PathBufValueParser::new().map(quantity::target))]
     pub(super) write: Option<PathBuf>,
     /// Begin another file after this size or time, such as 1GiB or 10min
     #[arg(long, value_name = "LIMIT", value_parser = super::quantity::rotation)]

@@ -4,6 +4,7 @@ use super::args::ObserveArgs;
 use super::config::Settings;
 use super::failure::Failure;
 use super::live_view::View;
+use super::quantity::STDOUT;
 use super::transmit::interrupts;
 use super::tui::{self, Plan, Tui};
 use super::{alerts, config, lower, output, report, rings, say, serve, soak, stall};
@@ -20,7 +21,7 @@ use crate::live::tap::{BUFFER_BYTES, TapFilter, TapOptions, packet_ring};
 use crate::live::udp::{UdpOptions, UdpSource};
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use wireproof_protocols::layout::Layouts;
@@ -175,6 +176,9 @@ fn no_slice(args: &ObserveArgs) -> Option<&'static str> {
 
 /// Refuses outputs that would take each other's place.
 fn check(args: &ObserveArgs) -> Result<(), Failure> {
+    if let Some(path) = args.write.as_deref() {
+        capture_out(path, args)?;
+    }
     let files = [
         ("-w", args.write.as_deref()),
         ("--tape", args.tape.as_deref()),
@@ -190,6 +194,19 @@ fn check(args: &ObserveArgs) -> Result<(), Failure> {
                 return Err(Failure::usage(&what, "give one of them another name"));
             }
         }
+    }
+    Ok(())
+}
+
+/// A capture on standard output leaves no room for the summary there; what is no file cannot be followed by another one.
+fn capture_out(path: &Path, args: &ObserveArgs) -> Result<(), Failure> {
+    if path == Path::new(STDOUT) && output::file(args.report.output.as_deref()).is_none() {
+        let what = "-w - and the summary would both go to standard output";
+        return Err(Failure::usage(what, "give the summary a file with -o"));
+    }
+    if args.rotate.is_some() && path.exists() && !path.is_file() {
+        let what = format!("--rotate makes one file after another, and {} is none", path.display());
+        return Err(Failure::usage(&what, "give -w the name of a file, or leave out --rotate"));
     }
     Ok(())
 }
@@ -231,6 +248,8 @@ fn finish(
 fn arrivals(args: &ObserveArgs, observed: &Observed) -> Vec<PathBuf> {
     let tape = args.tape.as_ref().filter(|_| observed.taped.as_ref().is_some_and(|t| t.failed.is_none()));
     let written = args.write.as_ref().filter(|_| args.rotate.is_none());
+    // What went into a pipe cannot be read again.
+    let written = written.filter(|path| path.is_file());
     let written = written.filter(|_| observed.recorded.as_ref().is_some_and(|r| r.failed.is_none()));
     tape.or(written).into_iter().cloned().collect()
 }
@@ -417,7 +436,7 @@ fn sockets(args: &ObserveArgs, (quiet, layouts): (bool, Layouts)) -> Result<Sour
     let buffer_bytes = args.rcvbuf.map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
     let options = UdpOptions {
         addresses: args.udp.clone().unwrap_or_default(),
-        ports: layouts.ports(),
+        ports: [layouts.ports(), args.ports.clone()].concat(),
         buffer_bytes,
         rate: args.rate,
         joins: Joins { universes, interface: args.join_on.clone(), ..Joins::default() },

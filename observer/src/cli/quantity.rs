@@ -1,6 +1,7 @@
 //! Quantities as they are typed: times, sizes, rotations and lists of universes.
 
 use crate::live::record::Rotation;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -43,6 +44,14 @@ fn part(text: &str) -> Option<Duration> {
         _ => return None,
     };
     Duration::try_from_secs_f64(seconds).ok()
+}
+
+/// What `-w -` writes to.
+pub(super) const STDOUT: &str = "/dev/stdout";
+
+/// Where a capture goes: a file, a named pipe, or standard output.
+pub(super) fn target(given: PathBuf) -> PathBuf {
+    if given.as_os_str() == "-" { STDOUT.into() } else { given }
 }
 
 /// A size above zero: `212992`, `64KiB`, `8MiB`, `1GiB`, `500MB`.
