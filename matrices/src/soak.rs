@@ -430,7 +430,7 @@ impl Soak {
         let said = match state.ended {
             Some(Ended::Event) => {
                 let (low, high) = (rate_text(low), rate_text(high));
-                format!("{metric}: {events} of {trials}: a rate of {low} to {high}")
+                format!("{metric}: {events} of {trials}: a rate of {low} to {high} with {sure}")
             }
             Some(Ended::Shown) => {
                 format!("{metric}: 0 of {trials}: at most 1 in {one_in} with {sure}")

@@ -30,7 +30,7 @@ fn the_example_can_be_run_and_takes_about_seven_minutes() {
     let found = checked(EXAMPLE);
     assert_eq!(codes(&found, Severity::Error), [""; 0], "{:?}", found.remarks);
     assert_eq!(codes(&found, Severity::Warning), [""; 0], "{:?}", found.remarks);
-    assert_eq!((found.totals.arms, found.totals.total_ns / 1_000_000_000), (20, 406));
+    assert_eq!((found.totals.arms, found.totals.total_ns / 1_000_000_000), (20, 408));
     assert_eq!(found.totals.evidence_bytes, 20 * 6_295_552);
     assert_eq!(found.retention.longest_arm_s, 29);
     assert!(found.runnable());

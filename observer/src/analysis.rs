@@ -45,7 +45,9 @@ pub fn analyze_taping<P: AsRef<Path>>(
             None => report,
         });
     }
-    Ok((whole.unwrap_or_default(), verifier.finish()))
+    let whole = whole.unwrap_or_default();
+    whole.ended.into_iter().for_each(|at| verifier.on_end(at));
+    Ok((whole, verifier.finish()))
 }
 
 /// Hands a capture to the verifier, and to the tape where there is one.
@@ -142,6 +144,7 @@ fn joined(mut a: SourceReport, b: SourceReport) -> SourceReport {
             a.fragments.2 + b.fragments.2,
         ),
         overlapping: a.overlapping + b.overlapping,
+        ended: b.ended,
         ..a
     }
 }

@@ -141,7 +141,7 @@ impl From<io::Error> for SliceError {
 /// # Errors
 /// See [`SliceError`]; no output file is left behind.
 pub fn slice(input: &Path, request: &Request<'_>, out: &Path) -> Result<SliceReport, SliceError> {
-    let (account, blinds) = run(input, &request.options)?;
+    let Whole { account, blinds, ended } = run(input, &request.options)?;
     let found = account.findings.iter().find(|f| f.id.eq_ignore_ascii_case(request.finding));
     let found = found.ok_or_else(|| SliceError::NoFinding {
         input: input.display().to_string(),
@@ -149,9 +149,9 @@ pub fn slice(input: &Path, request: &Request<'_>, out: &Path) -> Result<SliceRep
         count: account.findings.len(),
     })?;
     let focus = Focus::of(found, &account, request.options.layouts);
-    let (cut, found_again) = fitting(input, request, (found, &account), &focus, &blinds)?;
+    let (cut, found_again) = fitting(input, request, (found, &account), &focus, (&blinds, ended))?;
     let comment = format!("wireproof: {} {} {}", found.id, found.code, found.text);
-    let kept = outfile::write(out, |file| write(input, &cut, &comment, &blinds, file));
+    let kept = outfile::write(out, |file| write(input, &cut, &comment, (&blinds, ended), file));
     let kept = kept.map_err(|error| match error {
         SliceError::Write { source, .. } => SliceError::Write { out: out.display().to_string(), source },
         other => other,
@@ -169,7 +169,7 @@ pub fn id_of(
     options: &Options,
     (code, first_ns, stream): (&str, i64, &str),
 ) -> Result<Option<String>, SliceError> {
-    let (account, _) = run(input, options)?;
+    let Whole { account, .. } = run(input, options)?;
     let mut alike = account.findings.iter().filter(|f| f.code == code && f.first_ns == first_ns);
     let first = alike.clone().next();
     let named = alike.find(|f| {
@@ -179,8 +179,17 @@ pub fn id_of(
     Ok(named.or(first).map(|f| f.id.clone()))
 }
 
-/// The whole capture through the verifier, and its own drop counts.
-fn run(input: &Path, options: &Options) -> Result<(Account, Vec<Blind>), SliceError> {
+/// What the whole capture says.
+struct Whole {
+    account: Account,
+    /// Its own drop counts.
+    blinds: Vec<Blind>,
+    /// When capturing ended, where it says so.
+    ended: Option<Timestamp>,
+}
+
+/// The whole capture through the verifier.
+fn run(input: &Path, options: &Options) -> Result<Whole, SliceError> {
     let mut verifier = Verifier::new(options.clone());
     let (mut blinds, mut taped) = (Vec::new(), false);
     let report = capture::read_path(input, &mut |item| match item {
@@ -208,7 +217,8 @@ fn run(input: &Path, options: &Options) -> Result<(Account, Vec<Blind>), SliceEr
     if let Some(damage) = report.damaged {
         verifier.on_damage(report.packets, damage);
     }
-    Ok((verifier.finish(), blinds))
+    report.ended.into_iter().for_each(|at| verifier.on_end(at));
+    Ok(Whole { account: verifier.finish(), blinds, ended: report.ended })
 }
 
 /// The shortest cut that shows the finding again, else the longest one tried.
@@ -217,13 +227,13 @@ fn fitting<'f>(
     request: &Request<'_>,
     (found, account): (&Finding, &Account),
     focus: &'f Focus,
-    blinds: &[Blind],
+    (blinds, ended): (&[Blind], Option<Timestamp>),
 ) -> Result<(Cut<'f>, Option<String>), SliceError> {
     let mut round = 0;
     loop {
         let plan = plan(request, found, account, 4u64.pow(round));
         let cut = Cut::locate(input, focus, plan)?;
-        let trial = trial(input, &cut, blinds, &request.options)?;
+        let trial = trial(input, &cut, (blinds, ended), &request.options)?;
         let id = shown(found, account, &trial).map(|f| f.id.clone());
         if id.is_some() || round == WIDENINGS {
             return Ok((cut, id));
@@ -268,7 +278,12 @@ fn datagrams_per_frame(stream: &StreamAccount, account: &Account) -> u64 {
 }
 
 /// The piece through the verifier, its records numbered as in the file to be written.
-fn trial(input: &Path, cut: &Cut<'_>, blinds: &[Blind], options: &Options) -> Result<Account, CaptureError> {
+fn trial(
+    input: &Path,
+    cut: &Cut<'_>,
+    (blinds, ended): (&[Blind], Option<Timestamp>),
+    options: &Options,
+) -> Result<Account, CaptureError> {
     let mut verifier = Verifier::new(options.clone());
     let mut packet = 0;
     let kept = cut.walk(input, &mut |record, item| {
@@ -283,6 +298,7 @@ fn trial(input: &Path, cut: &Cut<'_>, blinds: &[Blind], options: &Options) -> Re
         Some(host) => verifier.on_drops(host),
         None => verifier.on_blind(b.from, b.to, b.dropped),
     });
+    ended.filter(|_| cut.needs_end()).into_iter().for_each(|at| verifier.on_end(at));
     Ok(verifier.finish())
 }
 
@@ -311,7 +327,7 @@ fn write(
     input: &Path,
     cut: &Cut<'_>,
     comment: &str,
-    blinds: &[Blind],
+    (blinds, ended): (&[Blind], Option<Timestamp>),
     out: &mut dyn io::Write,
 ) -> Result<cut::Kept, SliceError> {
     let mut writer = PcapngWriter::new(out)?;
@@ -330,6 +346,9 @@ fn write(
         return Err(error.into());
     }
     drops(blinds.iter().filter(|b| kept.overlaps(b)), (kept.records == 0).then_some(comment), &mut writer)?;
+    if let Some(at) = ended.filter(|_| cut.needs_end() && kept.records > 0) {
+        writer.ended(0, (None, at), kept.records)?;
+    }
     Ok(kept)
 }
 

@@ -80,17 +80,17 @@ impl Taping {
         self.encoder.drops(drops, &mut self.slots);
     }
 
-    /// Writes what is left and the end; `microseconds` says that the stamps are no finer.
+    /// Writes what is left and the end; `microseconds` says that the stamps are no finer, `ended` when capturing did.
     ///
     /// # Errors
     /// The first thing the file system refused, now or before.
-    pub fn finish(mut self, microseconds: bool) -> io::Result<()> {
+    pub fn finish(mut self, microseconds: bool, ended: Option<Timestamp>) -> io::Result<()> {
         self.encoder.finish(&mut self.slots);
         self.write();
         match self.failed {
             Some(error) => Err(error),
             None => {
-                let totals = Totals { datagrams: self.encoder.datagrams, left_out: 0, microseconds };
+                let totals = Totals { datagrams: self.encoder.datagrams, left_out: 0, microseconds, ended };
                 self.file.finish(&totals)
             }
         }

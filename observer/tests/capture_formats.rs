@@ -199,6 +199,53 @@ fn first_statistics_reach_back_to_their_start_time_and_unknown_counts_are_no_dro
     assert_eq!((items.len(), report.capture_dropped), (0, 0));
 }
 
+/// An end of capturing as `dumpcap` writes it, in microseconds, with the counts of `libpcap`.
+#[test]
+fn an_end_is_known_where_the_file_is_whole_and_its_last_section_says_so() {
+    let order = Order::Little;
+    let micro = |at: u64| stamp(order, at);
+    let ended = |start: u64, end: u64, received: u64, dropped: u64| {
+        let options = [
+            option(order, 2, &micro(start)),
+            option(order, 3, &micro(end)),
+            option(order, 4, &order.p64(received)),
+            option(order, 5, &order.p64(dropped)),
+            vec![0; 4],
+        ];
+        block(order, 5, &[&order.p32(0)[..], &micro(end), &options.concat()].concat())
+    };
+    let second = 1_000_000;
+    let records: Vec<u8> = (1..=3).flat_map(|at| enhanced(order, 0, at * second, b"x", &[])).collect();
+    let head = [section(order), interface(order, 1, 0, &[]), records].concat();
+    let end_of = |file: &[&[u8]]| read(&file.concat()).unwrap().1.ended.map(|at| at.0 / 1_000_000_000);
+    assert_eq!(end_of(&[&head]), None);
+    assert_eq!(end_of(&[&head, &ended(0, 9 * second, 5, 2)]), Some(9));
+    assert_eq!(end_of(&[&head, &ended(0, 7 * second, 2, 0), &ended(0, 9 * second, 5, 2)]), Some(9));
+    // Records were cut out of the file afterwards; the times are of another clock.
+    assert_eq!(end_of(&[&head, &ended(0, 9 * second, 6, 2)]), None);
+    assert_eq!(end_of(&[&head, &ended(3 * second, 9 * second, 3, 0)]), None);
+    // The last section does not say; the file is cut.
+    assert_eq!(end_of(&[&head, &ended(0, 9 * second, 3, 0), &head]), None);
+    assert_eq!(end_of(&[&head, &ended(0, 9 * second, 3, 0), &[5, 0, 0, 0]]), None);
+    let one = [section(order), interface(order, 1, 0, &[]), enhanced(order, 0, second, b"x", &[])].concat();
+    assert_eq!(end_of(&[&head, &one, &ended(0, 9 * second, 1, 0)]), Some(9));
+    assert_eq!(end_of(&[&head, &one, &ended(0, 9 * second, 2, 0)]), None);
+}
+
+/// As dumpcap 4.0 writes them: its interface has nanoseconds, its statistics have microseconds.
+#[test]
+fn drops_and_end_of_dumpcap_are_placed_in_microseconds_where_the_interface_has_nanoseconds() {
+    let order = Order::Little;
+    let resolution = [option(order, 9, &[9]), vec![0; 4]].concat();
+    let (first, last) = (1_796_079_520_181_247_496, 1_796_079_522_234_785_785);
+    let records: Vec<u8> = [first, last].iter().flat_map(|at| enhanced(order, 0, *at, b"x", &[])).collect();
+    let head = [section(order), interface(order, 1, 0, &resolution), records].concat();
+    let span = Some((1_796_079_517_903_251, 1_796_079_525_149_568));
+    let (items, report) = read(&[head, statistics(order, 1_796_079_525_149_568, 3, span)].concat()).unwrap();
+    assert_eq!(items[2], Got::Blind(1_796_079_517_903_251_000, 1_796_079_525_149_568_000, 3));
+    assert_eq!(report.ended.unwrap().0, 1_796_079_525_149_568_000);
+}
+
 #[test]
 fn comments_on_records_are_readable_up_to_the_first_octet_that_is_not_text() {
     let order = Order::Little;

@@ -142,6 +142,27 @@ fn the_octets_are_those_of_the_pcapng_specification() {
     assert_eq!(writer.finish().unwrap(), [section, interface, packet, statistics].concat());
 }
 
+/// Option codes 2, 3 and 8 of an interface statistics block (pcapng draft, section 4.6).
+#[test]
+fn the_end_of_capturing_is_written_as_the_specification_says_and_read_back() {
+    let mut writer = PcapngWriter::new(Vec::new()).unwrap();
+    writer.record(&record(1, 0, 20, b"x", None), None).unwrap();
+    let before = writer.get_ref().len();
+    writer.ended(0, (Some(Timestamp(10)), Timestamp(0x0102_0304_0506_0708)), 1).unwrap();
+    let octets = writer.finish().unwrap();
+    let order = Order::Little;
+    let at = stamp(order, 0x0102_0304_0506_0708);
+    let options = [
+        option(order, 2, &stamp(order, 10)),
+        option(order, 3, &at),
+        option(order, 8, &order.p64(1)),
+        vec![0; 4],
+    ];
+    assert_eq!(octets[before..], block(order, 5, &[&order.p32(0)[..], &at, &options.concat()].concat()));
+    let (items, report) = read(&octets).unwrap();
+    assert_eq!((items.len(), report.ended), (1, Some(Timestamp(0x0102_0304_0506_0708))));
+}
+
 #[test]
 fn a_record_too_long_for_a_reader_is_refused() {
     let mut writer = PcapngWriter::new(Vec::new()).unwrap();

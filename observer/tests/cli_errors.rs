@@ -81,6 +81,8 @@ const ROWS: &[(&[&str], i32, &str)] = &[
     (&["selftest", "--seed", "-1"], 2, "unexpected argument '-1'"),
     (&["selftest", "--seeds", "0"], 2, "0 is not in 1.."),
     (&["selftest", "--seed", "18446744073709551615", "--seeds", "2"], 2, "there are no 2 seeds from"),
+    (&["observe", "-w", "-", "-o", "-"], 2, "-w and -o are both standard output"),
+    (&["observe", "-w", "/dev/null", "--rotate", "1MiB"], 2, "--rotate makes one file after another"),
     (&["completions", "tcsh"], 2, "possible values"),
     (&["man", "--out", GOOD], 6, "cannot be written"),
 ];

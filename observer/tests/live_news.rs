@@ -9,10 +9,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use wireproof::alert::{Alerter, Choice, Plan};
+use wireproof::analysis;
 use wireproof::live::conduct::{Event, Observed, Run, conduct};
 use wireproof::live::receive::{Manner, now};
 use wireproof::live::record::RecordPlan;
 use wireproof::live::source::{Layer, Seen, Source, SourceCounters, SourceInfo};
+use wireproof::slice::{Around, Request, slice};
 use wireproof_fixture::{Planted, PlantedDatagram, case};
 use wireproof_protocols::verify::rig::{Rig, RigOutput};
 use wireproof_protocols::verify::{Account, Ended, Options};
@@ -146,11 +148,24 @@ fn every_finding_is_told_once_the_torn_frames_while_the_run_lasts_and_the_absent
     assert!(capture.contains("wireproof: FRAME-TORN "), "a comment for who reads along");
 }
 
-/// Nothing comes after them: only the clock of the run shows it.
+/// How each stream ended, and what is said of silent ones, in their order.
+fn silences(account: &Account) -> (Vec<Ended>, Vec<String>) {
+    let said = account.findings.iter().filter(|f| f.code == "STREAM-SILENT").map(|f| f.text.clone());
+    (account.streams.iter().map(|s| s.ended).collect(), said.collect())
+}
+
+/// Nothing comes after them: only the clock of the run shows it, and what is written of the run says when it ended.
 #[test]
-fn streams_that_all_fall_silent_at_once_are_silent_and_told() {
+fn streams_that_all_fall_silent_at_once_are_silent_and_told_and_in_capture_and_tape_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, tape) = (folder.path().join("run.pcapng"), folder.path().join("run.tape"));
+    let run = Run {
+        record: Some(RecordPlan { path: path.clone(), ..RecordPlan::default() }),
+        tape: Some(tape.clone()),
+        ..Run::default()
+    };
     let mut told = Vec::new();
-    let (observed, _) = play(arrivals(1, 0..0), 4 * SECOND, Run::default(), &mut |event| {
+    let (observed, _) = play(arrivals(1, 0..0), 4 * SECOND, run, &mut |event| {
         if let Event::Found(found) = event {
             told.push(found.code);
         }
@@ -159,6 +174,20 @@ fn streams_that_all_fall_silent_at_once_are_silent_and_told() {
     let silent = told.iter().filter(|code| **code == "STREAM-SILENT").count();
     assert!(streams > 2 && silent == streams, "{silent} of {streams} in {told:?}");
     assert!(observed.account.streams.iter().all(|s| s.ended == Ended::Silent));
+    for file in [&path, &tape] {
+        let (read, account) = analysis::analyze(&[file], rig()).unwrap();
+        assert_eq!(read.damaged, None);
+        assert_eq!(silences(&account), silences(&observed.account), "{}", file.display());
+    }
+    for finding in observed.account.findings.iter().filter(|f| f.code == "STREAM-SILENT").take(2) {
+        let cut = folder.path().join("cut.pcapng");
+        let (_, account) = analysis::analyze(&[&path], rig()).unwrap();
+        let id = &account.findings.iter().find(|f| f.first_ns == finding.first_ns).unwrap().id;
+        let request = Request { finding: id, around: Around::Frames(30), all: false, options: rig() };
+        assert!(slice(&path, &request, &cut).unwrap().found_again.is_some(), "{finding:?}");
+        let (_, piece) = analysis::analyze(&[&cut], rig()).unwrap();
+        assert!(silences(&piece).1.contains(&finding.text), "{finding:?}");
+    }
 }
 
 #[test]

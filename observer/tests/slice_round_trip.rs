@@ -160,6 +160,8 @@ fn cut_by_filter(name: &str, text: &str, least_left_out: u64) -> u64 {
     let (report, alone) = analyzed(&piece, &options);
     assert_eq!((report.damaged, report.packets), (None, cut.records), "{name} {text}");
     assert_eq!(told(&alone), told(&whole), "{name} {text}");
+    let ends = |account: &Account| account.streams.iter().map(|s| s.ended).collect::<Vec<_>>();
+    assert_eq!(ends(&alone), ends(&whole), "{name} {text}");
     assert_eq!(cut.streams, whole.streams.len() as u64);
     assert_eq!(comments(&piece)[0].1, format!("wireproof: cut with --where {text}"));
     assert!(cut.left_out >= least_left_out, "{name} {text}: {cut:?}");

@@ -150,6 +150,36 @@ fn findings_come_with_the_packets_and_a_closed_pipe_ends_the_capture() {
     });
 }
 
+#[test]
+fn ports_that_no_protocol_has_are_captured_on_the_sockets_where_they_are_named() {
+    isolated("ports_that_no_protocol_has_are_captured_on_the_sockets_where_they_are_named", || {
+        let home = home();
+        let fifo = home.path().join("pipe");
+        assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+        let arguments =
+            ["--capture", "--extcap-interface", "wireproof-udp", "--ports", "6001, 6002", "--fifo"];
+        let mut capture = Command::new(home.path().join("extcap/wireproof-extcap"));
+        let capture =
+            capture.args(arguments).arg(&fifo).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let (stop, stopped) = std::sync::mpsc::channel::<()>();
+        let sender = std::thread::spawn(move || {
+            let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+            // Until they are listened to; nobody answers before.
+            while let Err(std::sync::mpsc::RecvTimeoutError::Timeout) =
+                stopped.recv_timeout(std::time::Duration::from_millis(20))
+            {
+                let _ = socket.send_to(b"sent to port 6002", "127.0.0.1:6002");
+            }
+        });
+        let octets = read_until(&fifo, "sent to port 6002");
+        drop(stop);
+        sender.join().unwrap();
+        let output = capture.wait_with_output().unwrap();
+        assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+        assert_eq!(octets[..4], [0x0a, 0x0d, 0x0d, 0x0a]);
+    });
+}
+
 /// What a layout reads out of each datagram: stream, number, place in the frame, octets of data.
 fn by_layout(name: &str, file: &Path) -> Vec<String> {
     use wireproof::capture::Item;

@@ -7,9 +7,9 @@ mod wire;
 
 use wire::account::{found, has};
 use wire::capture::{FRAME, Wire};
-use wireproof_protocols::Severity;
 use wireproof_protocols::layout::{Layout, Layouts};
 use wireproof_protocols::verify::{Account, Options, Verifier};
+use wireproof_protocols::{Severity, Timestamp};
 
 /// Data octets of the chunks of a usual frame.
 const SIZES: [usize; 4] = [512, 512, 512, 300];
@@ -431,5 +431,31 @@ fn a_lost_a_late_and_a_repeated_datagram_are_told_as_that_and_as_no_flaw() {
         let mut twice = usual();
         twice.insert(at, twice[at]);
         no_flaw("twice", &twice, 0);
+    }
+}
+
+/// The frame after the next one shows that nothing of it is to come.
+#[test]
+fn a_hole_without_a_missing_number_is_told_while_the_run_goes_on() {
+    for (kind, code) in
+        [(Ddp, "DDP-D12"), (BigPacket, "FRAME-TORN"), (Numbered, "FRAME-TORN"), (Indexed, "FRAME-TORN")]
+    {
+        let mut chunks = usual();
+        let short = &mut chunks[30 * SIZES.len() + 1];
+        (short.octets, short.announced) = (400, 400);
+        let (mut w, mut told) = (wire(kind), Vec::new());
+        let start = w.at;
+        for (n, c) in chunks.iter().enumerate() {
+            w.at = start + c.at;
+            w.link.ip_id = Some(n as u16 + 1);
+            w.send(&octets(kind, c));
+            let news = w.verifier.news(Timestamp(w.at));
+            told.extend(news.into_iter().filter(|f| f.code == code).map(|f| (c.frame, f.text)));
+        }
+        let a = w.finish();
+        let found = found(&a, code);
+        assert_eq!((told.len(), found.len()), (1, 1), "{kind:?}: {told:?}");
+        assert!((31..=32).contains(&told[0].0), "{kind:?}: {told:?}");
+        assert_eq!(told[0].1, found[0].text, "{kind:?}");
     }
 }

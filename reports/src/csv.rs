@@ -49,13 +49,23 @@ const HEADER: [&str; 38] = [
 /// Writes the streams; line ends are CR LF.
 pub(crate) fn write(summary: &Summary, out: &mut dyn Write) -> Result<(), RenderError> {
     let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(out);
-    // A column more, so that nobody takes some streams for all of them.
+    // A column more, so that nobody takes some streams for all of them, or losses that do not count for those that do.
     let filter = summary.filter.as_ref().map(|f| cell(&f.expression));
-    writer.write_record(HEADER.iter().copied().chain(filter.is_some().then_some("filter")))?;
+    let waives = !summary.waivers.is_empty();
+    let more = [filter.is_some().then_some("filter"), waives.then_some("waived")];
+    writer.write_record(HEADER.iter().copied().chain(more.into_iter().flatten()))?;
     for (index, stream) in summary.streams.iter().enumerate() {
-        writer.write_record(row(index, stream).into_iter().chain(filter.clone()))?;
+        let more = [filter.clone(), waives.then(|| waived(index, summary))];
+        writer.write_record(row(index, stream).into_iter().chain(more.into_iter().flatten()))?;
     }
     Ok(writer.flush()?)
+}
+
+/// What of a stream is waived, and by which waiver: `w1 SEQ-LOST x3; w2 SEQ-LATE x1`.
+fn waived(index: usize, summary: &Summary) -> String {
+    let own = summary.findings.iter().filter(|f| f.stream == Some(index));
+    let each = own.filter_map(|f| Some(format!("{} {} x{}", summary.waiver_of(f)?.id, f.code, f.count)));
+    cell(&each.collect::<Vec<_>>().join("; "))
 }
 
 fn row(index: usize, s: &Stream) -> Vec<String> {
@@ -150,6 +160,43 @@ mod tests {
         assert_eq!(get("interval_max_ns"), "41584000");
         assert_eq!(get("rate_hz"), "29.549");
         assert_eq!(get("ended"), "silent");
+    }
+
+    #[test]
+    fn what_is_waived_stands_behind_the_columns_that_every_file_has() {
+        let mut summary = sample::summary();
+        let rendered = |summary: &Summary| {
+            let mut out = Vec::new();
+            write(summary, &mut out).unwrap();
+            let mut reader = csv::Reader::from_reader(out.as_slice());
+            let header: Vec<String> = reader.headers().unwrap().iter().map(str::to_owned).collect();
+            let rows: Vec<Vec<String>> =
+                reader.records().map(|r| r.unwrap().iter().map(str::to_owned).collect()).collect();
+            (header, rows)
+        };
+        assert_eq!(rendered(&summary).0, HEADER, "a rig without waivers changes nothing");
+        let at = summary.findings.iter().position(|f| f.stream == Some(0)).unwrap();
+        summary.findings[at].waiver = Some(0);
+        let (code, count) = (summary.findings[at].code.clone(), summary.findings[at].count);
+        summary.waivers = vec![crate::Waived {
+            id: "w1".to_owned(),
+            code: code.clone(),
+            streams: "protocol == sacn".to_owned(),
+            max: Some(5),
+            max_per_hour: None,
+            allowed: 5,
+            reason: "known".to_owned(),
+            expires: "2030-01-01".to_owned(),
+            state: crate::WaiverState::Used,
+            used: count,
+            findings: vec![summary.findings[at].id.clone()],
+        }];
+        summary.filter = None;
+        let (header, rows) = rendered(&summary);
+        assert_eq!(header[..HEADER.len()], HEADER);
+        assert_eq!(header[HEADER.len()..], ["waived"]);
+        assert_eq!(rows[0].last().unwrap(), &format!("w1 {code} x{count}"));
+        assert!(rows[1..].iter().all(|row| row.last().unwrap().is_empty()), "{rows:?}");
     }
 
     #[test]

@@ -138,3 +138,30 @@ pub fn render(
         Format::Html => crate::page::render(summary, out),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Observer, Source};
+    use wireproof_protocols::verify::Account;
+
+    /// It is PASS by the contract, so that the words have to say what it is worth.
+    #[test]
+    fn a_run_that_saw_nothing_says_so_in_every_format_that_has_a_verdict() {
+        let summary = Summary::new(&Account::default(), Source::default(), Observer::default());
+        for format in
+            [Format::Table, Format::Json, Format::Jsonl, Format::Markdown, Format::Junit, Format::Html]
+        {
+            let mut out = Vec::new();
+            render(&summary, format, Style::default(), &mut out).unwrap();
+            let text = String::from_utf8(out).unwrap();
+            let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            for part in ["no lighting datagrams, nothing was judged", "--rig"] {
+                assert!(words.contains(part), "{format:?} lacks {part}");
+            }
+            if format == Format::Junit {
+                assert!(words.contains("tests=\"1\" failures=\"0\" errors=\"0\" skipped=\"1\""), "{words}");
+            }
+        }
+    }
+}

@@ -60,6 +60,10 @@ impl Verdict {
     }
 }
 
+/// The reason of a run that passes because nothing was there to fail.
+const NOTHING_SEEN: &str =
+    "no lighting datagrams, nothing was judged: with --rig an output that is not there is a violation";
+
 /// Judges a run and says why in one sentence fit for a terminal.
 ///
 /// `cut_short` is true for a run with a fixed length that ended early.
@@ -136,7 +140,7 @@ fn fail_reason(findings: u64, worst: &Finding) -> String {
 
 fn pass_reason(account: &Account) -> String {
     if account.datagrams.lighting == 0 {
-        return "no lighting datagrams, nothing was judged".to_owned();
+        return NOTHING_SEEN.to_owned();
     }
     let number = |s: Severity| counting(account).filter(|f| f.severity == s).count() as u64;
     let found = match (number(Severity::Warning), number(Severity::Info)) {
@@ -253,7 +257,8 @@ mod tests {
     fn a_run_without_lighting_says_that_nothing_was_judged() {
         let (verdict, reason) = judge(&Account::default(), &Observer::default(), false);
         assert_eq!(verdict, Verdict::Pass);
-        assert_eq!(reason, "no lighting datagrams, nothing was judged");
+        assert!(reason.starts_with("no lighting datagrams, nothing was judged: "), "{reason}");
+        assert!(reason.contains("--rig"), "{reason}");
     }
 
     #[test]

@@ -6,6 +6,7 @@
 mod checksum;
 mod clock;
 mod dissect;
+mod ending;
 mod error;
 mod evidence;
 mod ip;
@@ -103,4 +104,6 @@ pub struct SourceReport {
     pub fragments: (u64, u64, u64),
     /// Fragmented datagrams of which two fragments disagreed about octets; the first to arrive was believed.
     pub overlapping: u64,
+    /// When capturing ended, at the last record or after it; `None` where the file does not say, or is cut.
+    pub ended: Option<Timestamp>,
 }

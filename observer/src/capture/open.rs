@@ -238,6 +238,7 @@ fn unwrapped(
         Err(error) if octets >= MAGIC as u64 => return Err(error),
         Err(_) => SourceReport { name: name.to_owned(), timestamps: "file-us", ..SourceReport::default() },
     };
+    report.ended = None;
     report.damaged =
         Some(format!("the {wrapper} wrapper is damaged after {octets} unpacked octets: {error}"));
     Ok(report)
@@ -266,6 +267,7 @@ fn plain(
         name: name.to_owned(),
         timestamps: if tally.nanoseconds { "file-ns" } else { "file-us" },
         packets: tally.records,
+        ended: tally.ended.filter(|_| walked.is_ok()),
         damaged: walked.err(),
         capture_dropped: tally.dropped,
         link_types: tally.link_types(),

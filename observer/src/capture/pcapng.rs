@@ -2,6 +2,7 @@
 //! Every other block is skipped.
 
 use super::clock::Clock;
+use super::ending::{Ending, Told, nearer, of_section};
 use super::evidence;
 use super::octets::Endian;
 use super::options::Options;
@@ -39,6 +40,7 @@ pub(super) mod option {
     pub(in crate::capture) const RECEIVED: u16 = 4;
     pub(in crate::capture) const INTERFACE_DROPS: u16 = 5;
     pub(in crate::capture) const SYSTEM_DROPS: u16 = 7;
+    pub(in crate::capture) const DELIVERED: u16 = 8;
 }
 
 /// One interface of the section being read.
@@ -53,6 +55,7 @@ struct Interface {
     statistics: bool,
     /// Drops told so far.
     told: u64,
+    ending: Ending,
 }
 
 /// Where a section stands.
@@ -61,6 +64,8 @@ struct Reader {
     endian: Endian,
     interfaces: Vec<Interface>,
     last: Timestamp,
+    /// Records of the sections before.
+    before: u64,
 }
 
 /// A block whose octets are in view, or one to skip.
@@ -93,6 +98,8 @@ pub(super) fn walk(window: &mut Window<'_>, tally: &mut Tally, on: &mut impl Wal
         read.map_err(|what| format!("{} at octet {} {what}", name_of(block.kind), window.offset()))?;
         window.advance(block.length);
     }
+    let endings = reader.interfaces.iter().map(|interface| interface.ending);
+    tally.ended = of_section(endings, tally.records - reader.before);
     Ok(())
 }
 
@@ -162,13 +169,14 @@ impl Reader {
             SIMPLE => self.record(self.simple(body).ok_or(SHORT)?, tally, on),
             STATISTICS => self.statistics(body, tally, on),
             INTERFACE => self.interface(body, tally),
-            _ => self.section(body),
+            _ => self.section(body, tally.records),
         }
     }
 
     /// Starts a section. Its version is not judged: the lengths of the blocks tell soon enough.
-    fn section(&mut self, body: &[u8]) -> Result<(), &'static str> {
+    fn section(&mut self, body: &[u8], records: u64) -> Result<(), &'static str> {
         self.interfaces.clear();
+        self.before = records;
         if body.len() >= 16 { Ok(()) } else { Err(SHORT) }
     }
 
@@ -198,6 +206,7 @@ impl Reader {
             since,
             statistics: false,
             told: 0,
+            ending: Ending::default(),
         });
         Ok(())
     }
@@ -261,19 +270,21 @@ impl Reader {
         let number = endian.u32(body, 0).ok_or(SHORT)?;
         let stamp = (endian.u32(body, 4).ok_or(SHORT)?, endian.u32(body, 8).ok_or(SHORT)?);
         let interface = self.interfaces.get_mut(number as usize).ok_or(UNDECLARED)?;
-        let mut to = interface.clock.instant(stamp.0, stamp.1);
-        let (mut start, mut total, mut told, mut set) = (None, 0u64, None, None);
+        let at = interface.clock.instant(stamp.0, stamp.1);
+        let (mut said, mut told, mut set) = (Told::default(), None, None);
         for (code, value) in Options::new(endian, body.get(12..).unwrap_or_default()) {
             match code {
-                option::START => start = interface.clock.read(endian, value),
+                option::START => said.start = interface.clock.read(endian, value),
                 option::COMMENT => {
                     let comment = std::str::from_utf8(value).unwrap_or_default();
                     told = evidence::parse(comment).or(told);
                     set = evidence::parse_step(comment).or(set);
                 }
-                option::END => to = interface.clock.read(endian, value).unwrap_or(to),
+                option::END => said.end = interface.clock.read(endian, value),
+                option::RECEIVED => said.received = count(endian, value),
+                option::DELIVERED => said.delivered = endian.u64(value, 0).filter(|n| *n != u64::MAX),
                 option::INTERFACE_DROPS | option::SYSTEM_DROPS => {
-                    total = total.saturating_add(count(endian, value));
+                    said.dropped = said.dropped.saturating_add(count(endian, value));
                 }
                 _ => {}
             }
@@ -286,12 +297,17 @@ impl Reader {
             on.entry(Entry::Drops(drops));
             return Ok(());
         }
+        let newest = interface.last.filter(|_| interface.clock.finer_than_microseconds());
+        let said = said.meant(newest);
+        let at = newest.map_or(at, |newest| nearer(at, newest));
+        let (start, to) = (said.start, said.end.unwrap_or(at));
+        interface.ending.take(&said, interface.since);
         let from = if interface.statistics { start.max(interface.since) } else { start.or(interface.since) };
         interface.statistics = true;
         interface.since = Some(to);
-        let dropped = total.saturating_sub(interface.told);
+        let dropped = said.dropped.saturating_sub(interface.told);
         if dropped > 0 {
-            interface.told = total;
+            interface.told = said.dropped;
             tally.dropped = tally.dropped.saturating_add(dropped);
             on.entry(Entry::Blind { from: from.unwrap_or(to).min(to), to, dropped });
         }

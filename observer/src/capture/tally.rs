@@ -2,6 +2,7 @@
 
 use super::record::LinkType;
 use std::collections::BTreeMap;
+use wireproof_protocols::Timestamp;
 
 /// Records by link type, drops, and the finest resolution seen.
 #[derive(Default)]
@@ -14,6 +15,8 @@ pub(super) struct Tally {
     pub(super) nanoseconds: bool,
     /// The kind of a layout that is on a tape and was not given.
     pub(super) layout: Option<String>,
+    /// When capturing ended, where the file says it and can be believed.
+    pub(super) ended: Option<Timestamp>,
     run: Option<(LinkType, u64)>,
     links: BTreeMap<LinkType, u64>,
 }

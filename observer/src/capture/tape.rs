@@ -33,6 +33,7 @@ pub(super) fn walk(
     tally.dropped = report.capture_dropped.saturating_add(report.left_out);
     tally.nanoseconds = !report.microseconds;
     tally.layout = report.layout;
+    tally.ended = report.ended;
     match (report.damaged, report.unknown) {
         (Some(damage), _) => Err(damage),
         (None, 0) => Ok(()),

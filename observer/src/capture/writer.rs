@@ -120,6 +120,28 @@ impl<W: Write> PcapngWriter<W> {
         self.remark(interface, drops.to, &evidence::comment(drops))
     }
 
+    /// Writes when capturing on an interface ended, when it began where that is known, and how many records it delivered
+    /// (pcapng draft, section 4.6): streams may have fallen silent with no record after them to show it.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn ended(
+        &mut self,
+        interface: u32,
+        (began, ended): (Option<Timestamp>, Timestamp),
+        delivered: u64,
+    ) -> io::Result<()> {
+        let (high, low) = halves(ended);
+        self.begin(STATISTICS);
+        self.words(&[interface, high, low]);
+        for (code, at) in [(option::START, began), (option::END, Some(ended))] {
+            let Some((high, low)) = at.map(halves) else { continue };
+            self.option(code, [high.to_le_bytes(), low.to_le_bytes()].as_flattened());
+        }
+        self.option(option::DELIVERED, &delivered.to_le_bytes());
+        self.end()
+    }
+
     /// Writes a comment about an interface at a time.
     ///
     /// # Errors

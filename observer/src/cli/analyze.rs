@@ -18,7 +18,7 @@ pub(super) fn run(args: &AnalyzeArgs) -> Result<u8, Failure> {
     let mut tape = args.tape.as_deref().map(start).transpose()?;
     let (read, mut account) = analysis::analyze_taping(&args.files, terms.options.clone(), &mut tape)?;
     let retaped = tape.as_ref().is_some_and(Taping::has_refused);
-    let taped = tape.map(|tape| tape.finish(read.timestamps == "file-us"));
+    let taped = tape.map(|tape| tape.finish(read.timestamps == "file-us", read.ended));
     if let (0, Some(damage)) = (read.packets, &read.damaged) {
         let what = format!("nothing could be read of {}, {damage}", read.name);
         return Err(Failure::io(&what, "fetch the capture again"));

@@ -1,7 +1,7 @@
 //! `wireproof extcap`: a capture interface of Wireshark, in Wireshark's own words (its developer's guide, "Extcap: Developer
 //! Notes"; wireshark-extcap(4)). Captures through `observe`, whose findings are the packets' comments. Judges nothing itself.
 
-use super::args::{Cli, Verb};
+use super::args::{Cli, ObserveArgs, Verb};
 use super::failure::Failure;
 use super::{observe, output};
 use crate::live::interfaces;
@@ -129,10 +129,14 @@ fn config_text(name: &str) -> String {
         "{call=--rig}{display=Rig}{type=fileselect}{mustexist=true}{tooltip=How the rig should look: wireproof learn}",
         "{call=--strict}{display=Raise warnings to violations}{type=boolflag}{default=false}",
     ];
-    arguments.push(match name {
-        SOCKETS => "{call=--join}{display=Join sACN universes}{type=string}{tooltip=Such as 1-12,40; nothing is joined without}",
-        _ => "{call=--ports}{display=More UDP ports}{type=string}{tooltip=Beside those of the protocols, such as 4049,5569}",
-    });
+    arguments.push(
+        "{call=--ports}{display=More UDP ports}{type=string}{tooltip=Beside those of the protocols, such as 4049,5569}",
+    );
+    if name == SOCKETS {
+        arguments.push(
+            "{call=--join}{display=Join sACN universes}{type=string}{tooltip=Such as 1-12,40; nothing is joined without}",
+        );
+    }
     let lines = arguments.iter().enumerate().map(|(number, rest)| format!("arg {{number={number}}}{rest}\n"));
     lines.collect()
 }
@@ -148,17 +152,40 @@ fn capture(args: &ExtcapArgs) -> Result<u8, Failure> {
     let Some(fifo) = &args.fifo else {
         return Err(Failure::usage("no --fifo", "Wireshark names the pipe it reads"));
     };
-    let cli = Cli::try_parse_from(line(args, name, fifo))
-        .map_err(|error| super::usage_line(&error.render().to_string()))?;
-    let Verb::Observe(mut observed) = cli.verb else { return Ok(0) };
-    // Wireshark takes a line on standard error for a failure.
-    observed.report.unheard = true;
+    let Some(observed) = observed(args, name, fifo)? else { return Ok(0) };
     let reader = Reader::of(fifo);
     // Closing the pipe is how the reader ends a capture.
     observe::run(&observed).or_else(|failure| if reader.is_gone() { Ok(0) } else { Err(failure) })
 }
 
-/// The command line of the `observe` that is meant.
+/// The `observe` that is meant.
+fn observed(args: &ExtcapArgs, name: &str, fifo: &Path) -> Result<Option<Box<ObserveArgs>>, Failure> {
+    let more = args.ports.as_deref().map(str::trim).filter(|ports| !ports.is_empty());
+    let more = more.map_or(Ok(Vec::new()), |ports| ports_of(ports, name))?;
+    let cli = Cli::try_parse_from(line(args, name, fifo))
+        .map_err(|error| super::usage_line(&error.render().to_string()))?;
+    let Verb::Observe(mut observed) = cli.verb else { return Ok(None) };
+    // Beside the protocols' own: sockets have those in any case.
+    observed.ports = if name == SOCKETS || more.is_empty() {
+        Vec::new()
+    } else {
+        observe::protocol_ports(Layouts::default())
+    };
+    observed.ports.extend(more);
+    // Wireshark takes a line on standard error for a failure.
+    observed.report.unheard = true;
+    Ok(Some(observed))
+}
+
+/// The ports that are named; of an interface 0 lets everything pass.
+fn ports_of(text: &str, name: &str) -> Result<Vec<u16>, Failure> {
+    let port = |word: &str| word.trim().parse().ok().filter(|port| *port > 0 || name != SOCKETS);
+    text.split(',').map(port).collect::<Option<Vec<u16>>>().ok_or_else(|| {
+        Failure::usage(&format!("--ports {}", clean(text)), "write UDP ports, such as 4049,5569")
+    })
+}
+
+/// The command line of it, but for the ports.
 fn line(args: &ExtcapArgs, name: &str, fifo: &Path) -> Vec<OsString> {
     let mut line: Vec<OsString> =
         ["wireproof", "observe", "--quiet", "--exit-zero", "--format", "json", "-o", "/dev/null", "-w"]
@@ -169,14 +196,6 @@ fn line(args: &ExtcapArgs, name: &str, fifo: &Path) -> Vec<OsString> {
         line.extend(args.join.iter().flat_map(|join| ["--join".into(), OsString::from(join)]));
     } else {
         line.extend(["-i".into(), OsString::from(name.trim_start_matches(PREFIX))]);
-        if let Some(ports) = args.ports.as_ref().filter(|ports| !ports.trim().is_empty()) {
-            let all = observe::protocol_ports(Layouts::default())
-                .iter()
-                .map(u16::to_string)
-                .collect::<Vec<_>>()
-                .join(",");
-            line.extend(["--ports".into(), OsString::from(format!("{all},{ports}"))]);
-        }
     }
     line.extend(args.rig.iter().flat_map(|rig| ["--rig".into(), rig.into()]));
     if args.strict {
@@ -191,22 +210,25 @@ mod reader {
     use rustix::process::{Signal, getpid, kill_process};
     use std::fs::{File, OpenOptions};
     use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
     use std::sync::Arc;
     use std::thread;
 
     /// Whoever reads a pipe; nobody of what is none.
-    pub(super) struct Reader(Option<Arc<File>>);
+    pub(super) struct Reader {
+        /// Where it is, of a pipe.
+        fifo: Option<PathBuf>,
+        own: Option<Arc<File>>,
+    }
 
     impl Reader {
         /// Watches a pipe, and ends the run as a signal does when nobody reads it any more. A reader that is not there yet
         /// opens the pipe when `observe` does; then nobody watches, and a signal ends it.
         pub(super) fn of(fifo: &Path) -> Reader {
             if !std::fs::metadata(fifo).is_ok_and(|about| about.file_type().is_fifo()) {
-                return Reader(None);
+                return Reader { fifo: None, own: None };
             }
-            let own = OpenOptions::new().write(true).custom_flags(libc::O_NONBLOCK).open(fifo);
-            let own = own.ok().map(Arc::new);
+            let own = opened(fifo).ok().map(Arc::new);
             if let Some(own) = own.clone() {
                 let name = thread::Builder::new().name("reader".to_owned());
                 drop(name.spawn(move || {
@@ -215,14 +237,24 @@ mod reader {
                     }
                 }));
             }
-            Reader(own)
+            Reader { fifo: Some(fifo.to_owned()), own }
         }
 
         /// Whether it closed the pipe.
         pub(super) fn is_gone(&self) -> bool {
             let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-            self.0.as_ref().is_some_and(|own| is_closed(own, Some(&at_once)))
+            match (&self.own, &self.fifo) {
+                (Some(own), _) => is_closed(own, Some(&at_once)),
+                // Nobody has it open for reading, or it was taken away.
+                (None, Some(fifo)) => opened(fifo).is_err(),
+                (None, None) => false,
+            }
         }
+    }
+
+    /// The pipe, as far as somebody reads it.
+    fn opened(fifo: &Path) -> std::io::Result<File> {
+        OpenOptions::new().write(true).custom_flags(libc::O_NONBLOCK).open(fifo)
     }
 
     /// Waits until nobody reads the pipe, at most so long.
@@ -249,6 +281,31 @@ mod tests {
         }
         assert_eq!(arguments("/usr/bin/wireproof").len(), 2);
         assert_eq!(named([]).len(), 0);
+    }
+
+    /// The arguments as Wireshark passes them.
+    fn args(name: &str, ports: &str) -> ExtcapArgs {
+        let line = ["x", "extcap", "--capture", "--fifo", "f", "--extcap-interface", name, "--ports", ports];
+        match Cli::try_parse_from(line).unwrap().verb {
+            Verb::Extcap(args) => args,
+            _ => unreachable!("the verb is named"),
+        }
+    }
+
+    #[test]
+    fn more_ports_are_taken_by_sockets_and_interfaces_and_nonsense_is_refused() {
+        let ports = |name: &str, ports: &str| {
+            observed(&args(name, ports), name, Path::new("f")).map(|observed| observed.unwrap().ports)
+        };
+        assert_eq!(ports(SOCKETS, " 4049, 6001").unwrap(), [4049, 6001]);
+        assert!(ports(SOCKETS, " ").unwrap().is_empty());
+        let all = ports("wireproof-eth1", "4049,0").unwrap();
+        assert!(all.ends_with(&[4049, 0]) && all.contains(&5568), "{all:?}");
+        assert!(ports("wireproof-eth1", "").unwrap().is_empty(), "those of the protocols by themselves");
+        for bad in ["x", "70000", "0", "1,,2", "1;2"] {
+            let said = ports(SOCKETS, bad).unwrap_err().to_string();
+            assert!(said.contains(bad) && said.contains("UDP ports") && said.lines().count() == 1, "{said}");
+        }
     }
 
     #[test]

@@ -201,6 +201,12 @@ fn check(args: &ObserveArgs) -> Result<(), Failure> {
         check_pipe(args)?;
     }
     output::named("--tape", args.tape.as_deref())?;
+    if let Some(path) =
+        args.write.as_deref().filter(|path| args.rotate.is_some() && path.exists() && !path.is_file())
+    {
+        let what = format!("--rotate makes one file after another, and {} is none", path.display());
+        return Err(Failure::usage(&what, "give -w the name of a file, or leave out --rotate"));
+    }
     let files = [
         ("-w", args.write.as_deref()),
         ("--tape", args.tape.as_deref()),
@@ -256,7 +262,9 @@ fn finish(
 /// The file of the run that holds every arrival, if there is one.
 fn arrivals(args: &ObserveArgs, observed: &Observed) -> Vec<PathBuf> {
     let tape = args.tape.as_ref().filter(|_| observed.taped.as_ref().is_some_and(|t| t.failed.is_none()));
-    let written = args.write.as_ref().filter(|_| args.rotate.is_none() && !is_piped(args));
+    // What went into a pipe cannot be read again.
+    let written =
+        args.write.as_ref().filter(|path| args.rotate.is_none() && !is_piped(args) && path.is_file());
     let written = written.filter(|_| observed.recorded.as_ref().is_some_and(|r| r.failed.is_none()));
     tape.or(written).into_iter().cloned().collect()
 }
@@ -443,7 +451,7 @@ fn sockets(args: &ObserveArgs, (quiet, layouts): (bool, Layouts)) -> Result<Sour
     let buffer_bytes = args.rcvbuf.map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
     let options = UdpOptions {
         addresses: args.udp.clone().unwrap_or_default(),
-        ports: layouts.ports(),
+        ports: [layouts.ports(), args.ports.clone()].concat(),
         buffer_bytes,
         rate: args.rate,
         joins: Joins { universes, interface: args.join_on.clone(), ..Joins::default() },

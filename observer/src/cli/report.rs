@@ -27,7 +27,9 @@ pub(super) fn write(
         });
     }
     output::write(target, |out| Ok(render(summary, settings.format, style, out)?))?;
-    if to_file && !args.unheard {
+    // Rows of streams have no verdict: that there are none has to be said.
+    let unsaid = settings.format == Format::Csv && summary.datagrams.lighting == 0;
+    if (to_file || unsaid) && !args.unheard {
         say(&format!("{}: {}", summary.verdict().word(), summary.reason));
     }
     Ok(())

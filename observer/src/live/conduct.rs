@@ -6,7 +6,7 @@ use super::drain::{DrainPlan, DrainSpan, DrainTotals, Drainer, RingCheck, once};
 use super::glances::{Glances, Look, Watcher, pair};
 use super::health::Vitals;
 use super::receive::{Links, Manner, Received, Told, now, receive};
-use super::record::{RecordPlan, Recorded, Writing};
+use super::record::{RecordFeed, RecordPlan, Recorded, Writing};
 use super::source::{Source, SourceInfo};
 use super::tape::{TapeFeed, TapeWriting, Taped};
 use crate::outfile;
@@ -177,7 +177,7 @@ pub fn conduct(
         Some(plan) => {
             let path = plan.path.display().to_string();
             let started = Writing::start(plan).map_err(|source| RunError::Record { path, source })?;
-            (Some(started.0), Some(started.1))
+            (Some(started.0), Some(begun(started.1, run)))
         }
     };
     let (taping, tape) = start_tape(run.tape.as_deref(), run.digests)?;
@@ -224,6 +224,12 @@ pub fn conduct(
     last_ring(run, &mut observed, watch)?;
     observed.cut_short = run.duration.is_some() && !finished && !(run.manner.fail_fast && is_fail(&observed));
     Ok(observed)
+}
+
+/// The capture file says when capturing began.
+fn begun(mut feed: RecordFeed, run: &Run) -> RecordFeed {
+    feed.began(run.manner.clock.map_or_else(now, |clock| clock()));
+    feed
 }
 
 /// Makes a tape and starts the thread that writes it, if there is to be one.
@@ -297,8 +303,9 @@ fn second_look(
     let verifier = Verifier::new(Options { rig: None, ..options.clone() });
     let body = move || {
         let received = receive(vec![tap], verifier, links, Manner::default());
+        let ended = received.verifier.ended();
         let account = received.verifier.finish();
-        let taped = received.tape.zip(taping).map(|(feed, taping)| feed.finish(taping));
+        let taped = received.tape.zip(taping).map(|(feed, taping)| feed.finish(taping, ended));
         let failed = received.failed.map(|error| error.to_string());
         let dropped = account.observer.ring;
         (TapEvidence::of(&account, dropped), Tapped { dropped, taped, failed })
@@ -448,9 +455,14 @@ fn close(
     run: &Run,
 ) -> (Observed, Vec<Told>) {
     let Received { mut verifier, sources, health, packets, untold, told, failed, record, tape } = received;
-    let left_out = record.map_or(0, |feed| feed.finish());
+    // What is written ends when the verifier's run did, so that it tells the same of streams that fell silent.
+    let ended = verifier.ended();
+    let left_out = record.map_or(0, |mut feed| {
+        ended.into_iter().for_each(|at| feed.ended(at));
+        feed.finish()
+    });
     let recorded = writing.map(Writing::join);
-    let taped = tape.zip(taping).map(|(feed, taping)| feed.finish(taping));
+    let taped = tape.zip(taping).map(|(feed, taping)| feed.finish(taping, ended));
     if let Some(text) = taped.as_ref().and_then(|taped| tape_not_whole(taped, run)) {
         verifier.remark(rules::OBS_RECORD, now(), text);
     }

@@ -53,6 +53,15 @@ impl Handover {
         self.block.len() + octets <= BLOCK || self.turn()
     }
 
+    /// As [`Handover::room`], and waits for it: the loop is over.
+    pub(super) fn room_at_last(&mut self, octets: usize) -> bool {
+        if self.block.len() + octets <= BLOCK {
+            return true;
+        }
+        let Ok(next) = self.empty.recv() else { return false };
+        self.hand_over(next)
+    }
+
     /// A round of the loop went by: hands over what has waited long enough.
     pub(super) fn tick(&mut self) {
         self.rounds = self.rounds.wrapping_add(1);
@@ -70,6 +79,10 @@ impl Handover {
     /// Hands the block over and takes an empty one; `false` when there is none.
     fn turn(&mut self) -> bool {
         let Ok(next) = self.empty.try_recv() else { return false };
+        self.hand_over(next)
+    }
+
+    fn hand_over(&mut self, next: Vec<u8>) -> bool {
         let full = std::mem::replace(&mut self.block, next);
         self.block.clear();
         self.flushed = Instant::now();

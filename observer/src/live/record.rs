@@ -24,6 +24,10 @@ pub(super) mod entry {
     pub(crate) const DROPS: u8 = 2;
     /// A finding, as the comment of the record before it.
     pub(crate) const FINDING: u8 = 3;
+    /// When capturing began: stamp i64.
+    pub(crate) const BEGAN: u8 = 4;
+    /// When it ended: stamp i64.
+    pub(crate) const ENDED: u8 = 5;
 }
 
 /// The receive loop's end of the hand-over.
@@ -84,6 +88,19 @@ impl RecordFeed {
         let at = if f.first_packet > 0 { format!(" (packet {})", f.first_packet) } else { String::new() };
         let text = format!("wireproof: {} {text}{at}", f.code);
         self.put(entry::FINDING, &[text.as_bytes()]);
+    }
+
+    /// Capturing begins.
+    pub fn began(&mut self, at: Timestamp) {
+        self.put(entry::BEGAN, &[&at.0.to_le_bytes()]);
+    }
+
+    /// Capturing ended. May wait: the loop is over.
+    pub fn ended(&mut self, at: Timestamp) {
+        let stamp = at.0.to_le_bytes();
+        if self.handover.room_at_last(5 + stamp.len()) {
+            self.put(entry::ENDED, &[&stamp]);
+        }
     }
 
     /// A round of the loop went by: hands over what has waited long enough.
@@ -155,6 +172,56 @@ mod tests {
         assert_eq!(records[..2], [(42 + 128, 642, 190), (62 + 128, 662, 190)]);
         let (_, records) = recorded(plan(0));
         assert_eq!(records[..2], [(642, 642, 0), (662, 662, 0)]);
+    }
+
+    #[test]
+    fn a_reader_who_leaves_a_pipe_ends_the_capture_and_nothing_is_amiss() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let fifo = path.clone();
+        let reader = std::thread::spawn(move || {
+            let mut head = [0; 28];
+            std::io::Read::read_exact(&mut std::fs::File::open(fifo).unwrap(), &mut head).unwrap();
+            head
+        });
+        let (writing, mut feed) = Writing::start(RecordPlan { path, ..RecordPlan::default() }).unwrap();
+        assert_eq!(reader.join().unwrap()[..4], [0x0a, 0x0d, 0x0d, 0x0a]);
+        let to = "10.0.0.9:5568".parse().unwrap();
+        let d = Datagram::new("10.0.0.1:5568".parse().unwrap(), to, &[7; 600]);
+        (0..4_000).for_each(|i| feed.datagram(Timestamp(i), &d));
+        feed.ended(Timestamp(4_000));
+        assert_eq!(feed.finish(), 0);
+        let done = writing.join();
+        assert!(done.left && done.failed.is_none() && done.unwritten == 0, "{done:?}");
+    }
+
+    #[test]
+    fn each_file_of_a_series_says_when_the_next_one_began_and_the_last_one_when_the_run_ended() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.pcapng");
+        let rotation = Some(Rotation::Bytes(20_000));
+        let (writing, mut feed) =
+            Writing::start(RecordPlan { path, rotation, ..RecordPlan::default() }).unwrap();
+        feed.began(Timestamp(5));
+        let to = "10.0.0.9:5568".parse().unwrap();
+        let d = Datagram::new("10.0.0.1:5568".parse().unwrap(), to, &[7; 600]);
+        (1..=100).for_each(|i| feed.datagram(Timestamp(i * 10), &d));
+        feed.ended(Timestamp(7_777));
+        assert_eq!(feed.finish(), 0);
+        let files = writing.join().files;
+        assert!(files.len() > 2, "{files:?}");
+        let (mut firsts, mut ends) = (Vec::new(), Vec::new());
+        for file in &files {
+            let mut first = None;
+            let report = read_records_path(file, &mut |r: &Record<'_>| {
+                first.get_or_insert(r.at.0);
+            });
+            firsts.push(first.unwrap());
+            ends.push(report.unwrap().ended.unwrap().0);
+        }
+        firsts.push(7_777);
+        assert_eq!(ends, firsts[1..]);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::io;
 use std::path::Path;
 use std::thread::JoinHandle;
 use wireproof_protocols::verify::{HostDrops, Noted, Verifier};
-use wireproof_protocols::{Arrival, Datagram};
+use wireproof_protocols::{Arrival, Datagram, Timestamp};
 use wireproof_reports::tape::{Encoder, ROOM, Totals};
 
 /// The receive loop's end.
@@ -91,8 +91,8 @@ impl TapeFeed {
         self.handover.tick();
     }
 
-    /// Hands over what is left and waits until everything is written; the loop is over.
-    pub fn finish(mut self, writing: TapeWriting) -> Taped {
+    /// Hands over what is left and waits until everything is written; the loop is over, and the run ended at this time.
+    pub fn finish(mut self, writing: TapeWriting, ended: Option<Timestamp>) -> Taped {
         if self.handover.room(ROOM) {
             self.encoder.finish(&mut self.handover.block);
         }
@@ -102,7 +102,7 @@ impl TapeFeed {
             .thread
             .join()
             .unwrap_or_else(|_| Err(io::Error::other("the tape thread ended too early")));
-        let totals = Totals { datagrams, left_out, microseconds: false };
+        let totals = Totals { datagrams, left_out, microseconds: false, ended };
         let failed = written.and_then(|file| file.finish(&totals)).err();
         Taped { datagrams, left_out, failed }
     }
@@ -139,7 +139,6 @@ mod tests {
     use super::*;
     use crossbeam_channel::bounded;
     use std::net::SocketAddr;
-    use wireproof_protocols::Timestamp;
     use wireproof_protocols::verify::Options;
     use wireproof_reports::tape::{Decoder, Event, Sealer};
 
@@ -169,7 +168,7 @@ mod tests {
         let on_tape = feed.encoder.datagrams;
         feed.handover.finish();
         filled.iter().for_each(|block| sealer.seal(&block, &mut octets));
-        sealer.end(&Totals { datagrams: on_tape, left_out, microseconds: false }, &mut octets);
+        sealer.end(&Totals { datagrams: on_tape, left_out, ..Totals::default() }, &mut octets);
         let mut blinds = Vec::new();
         let mut each = |event: Event<'_>| {
             if let Event::Blind { from, to, count } = event {

@@ -182,6 +182,11 @@ impl<'a> Cut<'a> {
         self.anchor
     }
 
+    /// No record after the silence shows how long it was: the end of capturing has to.
+    pub(super) fn needs_end(&self) -> bool {
+        self.plan.closing && self.closing.is_none()
+    }
+
     /// Hands the records of the piece to `each`, with the datagram that each completes.
     pub(super) fn walk(
         &self,

@@ -2,7 +2,7 @@
 //! tells of them what the capture tells.
 
 use super::focus::Stream;
-use super::{Blind, SliceError, cut::Kept, drops, run};
+use super::{Blind, SliceError, Whole, cut::Kept, drops, run};
 use crate::capture::{self, Dissector, Item, PcapngWriter, Record};
 use crate::outfile;
 use std::collections::HashMap;
@@ -43,7 +43,9 @@ pub fn slice_where(
     options: &Options,
     out: &Path,
 ) -> Result<FilteredReport, SliceError> {
-    let (mut account, blinds) = run(input, options)?;
+    let Whole { mut account, blinds, ended } = run(input, options)?;
+    // Streams that fell silent did so while others went on, or nothing came any more.
+    let ended = ended.or(account.last_ns.map(Timestamp));
     let declared = options.rig.as_ref().map_or(&[][..], |rig| &rig.outputs);
     let told = keep_fitting(&mut account, filter, declared);
     if account.streams.is_empty() {
@@ -58,7 +60,7 @@ pub fn slice_where(
         wanted.streams.entry(stream.key()).or_default().push(stream);
     }
     let comment = format!("wireproof: cut with --where {}", filter.text());
-    let written = outfile::write(out, |file| write(input, &wanted, &comment, &blinds, file));
+    let written = outfile::write(out, |file| write(input, &wanted, &comment, (&blinds, ended), file));
     let (kept, fragments) = written.map_err(|error| match error {
         SliceError::Write { source, .. } => SliceError::Write { out: out.display().to_string(), source },
         other => other,
@@ -93,7 +95,7 @@ fn write(
     input: &Path,
     wanted: &Wanted,
     comment: &str,
-    blinds: &[Blind],
+    (blinds, ended): (&[Blind], Option<Timestamp>),
     out: &mut dyn io::Write,
 ) -> Result<(Kept, u64), SliceError> {
     let mut writer = PcapngWriter::new(out)?;
@@ -120,5 +122,8 @@ fn write(
         return Err(error.into());
     }
     drops(blinds.iter().filter(|b| kept.overlaps(b)), None, &mut writer)?;
+    if let Some(at) = ended.filter(|_| kept.records > 0) {
+        writer.ended(0, (None, at), kept.records)?;
+    }
     Ok((kept, fragments))
 }

@@ -256,7 +256,12 @@ fn companions(text: &mut Text<'_>, layout: &Layout) {
 }
 
 /// Notes what is wrong with the numbers of a cycle.
-pub(super) fn numbering<'a>(text: &mut Text<'a>, table: &Table<'a>, field: &Field, sequence: &Sequence) {
+pub(super) fn numbering<'a>(
+    text: &mut Text<'a>,
+    table: &Table<'a>,
+    field: Option<&Field>,
+    sequence: &Sequence,
+) {
     let Sequence { first, last, unused, window, .. } = *sequence;
     if first > last {
         text.refuse(table, "first", format!("is above last, which is {last}"));
@@ -265,10 +270,14 @@ pub(super) fn numbering<'a>(text: &mut Text<'a>, table: &Table<'a>, field: &Fiel
     } else if table.has("window") && u64::from(window) * 2 > u64::from(last) - u64::from(first) {
         text.refuse(table, "window", "has to be less than half of the cycle");
     }
+    // How long the cycle is has to be known.
+    let unused = unused.filter(|_| field.is_some() || table.has("last"));
     if unused.is_some_and(|unused| (first..=last).contains(&unused)) {
         text.refuse(table, "unused", format!("is one of the numbers {first} to {last} of the cycle"));
     }
-    if field.width() > 32 && (table.has("first") || table.has("last") || table.has("unused")) {
+    if field.is_some_and(|f| f.width() > 32)
+        && (table.has("first") || table.has("last") || table.has("unused"))
+    {
         text.refuse(table, "field", "a number of more than 32 bits takes no first, last or unused");
     }
 }

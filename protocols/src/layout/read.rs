@@ -122,6 +122,8 @@ fn layout<'a>(text: &mut Text<'a>, root: &Table<'a>) -> Layout {
     let footer_len = footer(text, root, &mut fields, order);
     let payload_len = payload_len(text, root, &mut fields);
     let sequence = sequence(text, root, &fields);
+    // Of a sequence that is refused it cannot be told.
+    let numbered = (sequence.is_some() || !root.has("sequence")).then_some(sequence.is_some());
     let layout = Layout {
         name: needed_name(text, root),
         title: line(text, root, "title"),
@@ -132,7 +134,7 @@ fn layout<'a>(text: &mut Text<'a>, root: &Table<'a>) -> Layout {
         payload_unit: number(text, root, "payload_unit", 1, 1024).unwrap_or(1),
         trailing: text.choice(root, "trailing", &SEVERITIES).unwrap_or(Severity::Violation),
         matching: matching(text, root),
-        frame: frame(text, root, &fields, sequence.is_some()),
+        frame: frame(text, root, &fields, numbered),
         sequence,
         fields,
     };
@@ -330,13 +332,14 @@ fn payload_len<'a>(text: &mut Text<'a>, root: &Table<'a>, fields: &mut [Field]) 
     }
     let Some(table) = text.table(root, "payload_len") else { return usual };
     text.only(&table, &["field", "add"]);
+    let add = text.signed(&table, "add", ADD_MAX);
     let name = text.text(&table, "field").unwrap_or_default();
     let Some(index) = fields.iter().position(|f| f.name == name && f.role == Role::PayloadLen) else {
         let reason = "has to name a field with the role \"payload_len\"";
         text.refuse(&table, "field", reason);
         return usual;
     };
-    if let Some(add) = text.signed(&table, "add", ADD_MAX) {
+    if let Some(add) = add {
         if fields[index].add != 0 {
             text.refuse(&table, "add", "is written at the field, too: write it once");
         }
@@ -380,18 +383,28 @@ fn sequence<'a>(text: &mut Text<'a>, root: &Table<'a>, fields: &[Field]) -> Opti
         }
         None => counting.next(),
     };
-    let Some((index, field)) = found else {
-        if let Some(table) = table.filter(|table| !table.has("field")) {
+    if let Some((index, field)) = found {
+        return Some(numbering(text, table.as_ref(), (index, Some(field))));
+    }
+    if let Some(table) = table {
+        if !table.has("field") {
             text.refuse(&table, "field", "no field has the role \"frame_seq\" or \"packet_seq\"");
         }
-        return None;
-    };
-    Some(numbering(text, table.as_ref(), index, field))
+        // The rest is read by the only field that can be meant, or by none, so that all of its faults are told at once.
+        let mut all = fields.iter().filter(|f| counts(f));
+        let meant = all.next().filter(|_| all.next().is_none());
+        numbering(text, Some(&table), (0, meant));
+    }
+    None
 }
 
-fn numbering<'a>(text: &mut Text<'a>, table: Option<&Table<'a>>, index: usize, field: &Field) -> Sequence {
-    let step = if field.role == Role::FrameSeq { Step::Frame } else { Step::Packet };
-    let most = field.most().min(u64::from(u32::MAX));
+fn numbering<'a>(
+    text: &mut Text<'a>,
+    table: Option<&Table<'a>>,
+    (index, field): (usize, Option<&Field>),
+) -> Sequence {
+    let step = if field.is_some_and(|f| f.role == Role::FrameSeq) { Step::Frame } else { Step::Packet };
+    let most = field.map_or(u64::MAX, Field::most).min(u64::from(u32::MAX));
     let whole = u32::try_from(most).unwrap_or(u32::MAX);
     let usual = Sequence {
         field: index,
@@ -404,7 +417,7 @@ fn numbering<'a>(text: &mut Text<'a>, table: Option<&Table<'a>>, index: usize, f
     };
     let Some(table) = table else { return usual.narrowed() };
     let told = text.choice(table, "step", &[("packet", Step::Packet), ("frame", Step::Frame)]);
-    if told.is_some_and(|told| told != step) {
+    if let Some(field) = field.filter(|_| told.is_some_and(|told| told != step)) {
         let reason = format!("contradicts the role {:?} of the field {}", field.role.name(), field.name);
         text.refuse(table, "step", reason);
     }
@@ -430,7 +443,8 @@ impl Sequence {
     }
 }
 
-fn frame<'a>(text: &mut Text<'a>, root: &Table<'a>, fields: &[Field], numbered: bool) -> FrameRule {
+/// What ends a frame; `numbered` says whether there is a number, if that can be told.
+fn frame<'a>(text: &mut Text<'a>, root: &Table<'a>, fields: &[Field], numbered: Option<bool>) -> FrameRule {
     let has = |role: Role| fields.iter().any(|field| field.role == role);
     let table = text.table(root, "frame");
     let mut rule = FrameRule::default();
@@ -450,7 +464,7 @@ fn frame<'a>(text: &mut Text<'a>, root: &Table<'a>, fields: &[Field], numbered: 
             has(Role::PacketIndex) && (has(Role::PacketCount) || rule.expect_packets.is_some())
         }
         Ending::ByteCount => has(Role::ByteOffset) && (has(Role::FrameLen) || rule.expect_bytes.is_some()),
-        Ending::SeqChange => numbered && has(Role::FrameSeq),
+        Ending::SeqChange => numbered != Some(false) && has(Role::FrameSeq),
     };
     let told = table.as_ref().and_then(|table| text.choices(table, "ends_by", &ENDINGS));
     if let (Some(table), Some(told)) = (&table, &told) {
@@ -459,7 +473,10 @@ fn frame<'a>(text: &mut Text<'a>, root: &Table<'a>, fields: &[Field], numbered: 
         }
     }
     let all: Vec<Ending> = ENDINGS.iter().map(|(_, ending)| *ending).filter(|e| possible(*e)).collect();
-    let always = |ending: &Ending| matches!(ending, Ending::PacketCount | Ending::SeqChange);
+    let always = |ending: &Ending| match ending {
+        Ending::SeqChange => numbered.is_some(),
+        other => *other == Ending::PacketCount,
+    };
     for ending in all.iter().filter(|e| always(e)) {
         if let (Some(table), Some(false)) = (&table, told.as_ref().map(|told| told.contains(ending))) {
             let word = ENDINGS.iter().find(|(_, other)| other == ending).map_or("", |(word, _)| word);

@@ -82,6 +82,55 @@ fn all_faults_are_told_at_once_each_with_its_line() {
     assert_eq!(said, want);
 }
 
+/// A number of 16 bits that ends frames, and a sequence with these lines.
+fn numbered(sequence: &str) -> String {
+    let field = "[[field]]\nname = \"n\"\nat = 2\nsize = 2\nrole = \"frame_seq\"\n";
+    text(&format!("{field}[sequence]\n{sequence}[frame]\nends_by = [\"seq_change\"]\n"))
+}
+
+#[test]
+fn what_stands_beside_a_sequence_field_that_does_not_exist_is_told_with_it() {
+    let rest = "first = 9\nlast = 8\nunused = 70000\nscope = \"all\"\nwindow = 500\nsize = 2\n";
+    let of_field =
+        "line 16: sequence, field: has to name a field with the role \"frame_seq\" or \"packet_seq\"";
+    let want = [
+        of_field,
+        "line 17: sequence, first: is above last, which is 8",
+        "line 19: sequence, unused: is 70000: write a whole number, 0 to 65535",
+        "line 20: sequence, scope: is the text \"all\": write \"stream\" or \"source\"",
+        "line 21: sequence, window: is 500: write a whole number, 1 to 126",
+        "line 22: sequence, size: unknown key, allowed are",
+    ];
+    let said = faults(&numbered(&format!("field = \"number\"\n{rest}")));
+    assert_eq!(said.len(), want.len(), "{said:#?}");
+    for (said, want) in said.iter().zip(want) {
+        assert!(said.starts_with(want), "{said}\n{want}");
+    }
+    let alone = faults(&numbered("field = \"number\"\nfirst = 1\nlast = 200\nunused = 0\n"));
+    assert_eq!(alone, [of_field], "what is sound is not told of");
+}
+
+#[test]
+fn a_sequence_without_any_field_to_count_is_read_to_its_end() {
+    let said = faults(&text("[sequence]\nfirst = 9\nlast = 8\nunused = 3\nscope = 1\n"));
+    let want = [
+        "line 10: sequence, field: no field has the role",
+        "line 11: sequence, first: is above last",
+        "line 14: sequence, scope: is 1: write",
+    ];
+    assert_eq!(said.len(), want.len(), "{said:#?}");
+    assert!(said.iter().zip(want).all(|(said, want)| said.starts_with(want)), "{said:#?}");
+    assert_eq!(faults(&text("[sequence]\nunused = 3\n")).len(), 1, "nobody knows the cycle");
+}
+
+#[test]
+fn what_is_added_to_a_length_that_no_field_has_is_told_too() {
+    let lengths = "header_len = 8\npayload_len = { field = \"magic\", add = \"x\" }";
+    let said = faults(&text("").replacen("header_len = 8", lengths, 1));
+    assert_eq!(said.len(), 2, "{said:?}");
+    assert!(said.iter().any(|s| s.contains("payload_len, add: is the text \"x\"")), "{said:?}");
+}
+
 /// What is told of a text with these lines behind a sound beginning.
 const REFUSED: [(&str, &str); 34] = [
     ("[[field]]\nat = 2\nsize = 1", "line 10: field, name: is missing"),

@@ -133,6 +133,8 @@ pub struct Verifier {
     packets: u64,
     /// Time that the run went on after its last packet, ns.
     quiet: i64,
+    /// When the run ended, by the clock of the stamps, as far as it was told.
+    ended: Option<Timestamp>,
 }
 
 impl Verifier {
@@ -163,6 +165,7 @@ impl Verifier {
             unfollowed: 0,
             packets: 0,
             quiet: 0,
+            ended: None,
         }
     }
 
@@ -204,6 +207,12 @@ impl Verifier {
     /// fallen silent with nothing after them to show it. Without it a run ends with its last packet.
     pub fn on_end(&mut self, at: Timestamp) {
         self.quiet = self.clock.since(at);
+        self.ended = Some(at);
+    }
+
+    /// The time that [`Verifier::on_end`] was told.
+    pub fn ended(&self) -> Option<Timestamp> {
+        self.ended
     }
 
     /// Ends the run and hands over the account.

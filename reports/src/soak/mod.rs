@@ -269,7 +269,7 @@ impl SoakReport {
                 format!("{} of {} needed", thousands(self.trials.into()), thousands(self.needed.into())),
             ),
             ("failed", thousands(self.events.into())),
-            ("bound", format!("at most 1 in {} ({sure})", thousands(self.one_in.into()))),
+            self.shown(&sure),
             ("windows", format!("{} of {each} s, {} do not count", self.windows, self.invalid)),
             ("observed", format!("{} s in {}", seconds(self.observed_ns), runs)),
             ("from", when(self.first_ns)),
@@ -283,6 +283,14 @@ impl SoakReport {
             Part::new("what this does not show").list(self.limits.iter().cloned()),
         ];
         Sheet { word: self.verdict.word().to_owned(), title: "soak".to_owned(), parts }
+    }
+
+    /// What is shown of the rate: one bound as long as nothing failed, else the interval that the reason tells.
+    fn shown(&self, sure: &str) -> (&'static str, String) {
+        match (self.events, self.interval_ppb.map(rate_text)) {
+            (0, _) => ("bound", format!("at most 1 in {} ({sure})", thousands(self.one_in.into()))),
+            (_, [low, high]) => ("rate", format!("{low} to {high} ({sure}, both bounds)")),
+        }
     }
 
     fn odd_grid(&self) -> Grid {

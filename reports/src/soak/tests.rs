@@ -133,6 +133,23 @@ fn the_record_follows_its_schema_and_says_in_every_format_what_it_says() {
     assert_eq!(soaked(&[clean(10), failed(1)]).reason.matches("two datagrams").count(), 1);
 }
 
+/// The least rate that is excluded belongs to a run without a failure; beside an interval it reads as another bound.
+#[test]
+fn a_failure_shows_one_interval_and_no_bound_beside_it() {
+    let table = |report: &SoakReport| {
+        let mut text = Vec::new();
+        report.render(Format::Table, Style::default(), &mut text).unwrap();
+        String::from_utf8(text).unwrap()
+    };
+    let report = soaked(&[clean(10), failed(1)]);
+    let [low, high] = report.interval_ppb.map(rate_text);
+    assert!(report.reason.contains(&format!("a rate of {low} to {high} with 95 %")), "{}", report.reason);
+    let text = table(&report);
+    assert!(text.contains(&format!("{low} to {high} (95 %, both bounds)")), "{text}");
+    assert!(!text.contains("at most 1 in"), "{text}");
+    assert!(table(&soaked(&[clean(10)])).contains("at most 1 in"));
+}
+
 #[test]
 fn it_ends_with_the_first_failure() {
     let (mut memory, mut soak) = (Memory::default(), Soak::new(rule()).unwrap());

@@ -53,6 +53,8 @@ pub struct TapeReport {
     pub unknown: u64,
     /// The stamps are no finer than microseconds.
     pub microseconds: bool,
+    /// When the run ended, where the tape ends as it should and says it.
+    pub ended: Option<Timestamp>,
     /// The first kind of a layout that the reader was not given.
     pub layout: Option<String>,
     /// What is damaged and where, one sentence; everything before it was read.
@@ -236,6 +238,7 @@ impl Decoder {
         self.state = State::Over;
         self.report.microseconds = seal::microseconds.get(last) != 0;
         self.report.left_out = self.report.left_out.max(seal::left_out.get(last));
+        self.report.ended = Some(seal::ended_ns.get(last)).filter(|ns| *ns != 0).map(Timestamp);
         let stated = seal::datagrams.get(last);
         if stated != self.report.datagrams {
             let read = self.report.datagrams;

@@ -2,6 +2,7 @@
 
 use super::slot::{BLOCK_SLOTS, BYTE_ORDER, HEAD, MAGIC, SLOT, Slot, VERSION, map, seal};
 use super::table::tagged;
+use wireproof_protocols::Timestamp;
 
 /// What the last record of a tape says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -12,6 +13,8 @@ pub struct Totals {
     pub left_out: u64,
     /// The stamps are no finer than microseconds.
     pub microseconds: bool,
+    /// When the run ended, where it is known: streams may have fallen silent with nothing after them to show it.
+    pub ended: Option<Timestamp>,
 }
 
 /// Puts records into sealed blocks.
@@ -67,6 +70,7 @@ impl Sealer {
             seal::microseconds.put(&mut slot, u8::from(totals.microseconds));
             seal::datagrams.put(&mut slot, totals.datagrams);
             seal::left_out.put(&mut slot, totals.left_out);
+            seal::ended_ns.put(&mut slot, totals.ended.map_or(0, |at| at.0));
         }
         let crc = crc(octets, &slot);
         seal::crc.put(&mut slot, crc);

@@ -161,9 +161,11 @@ records! {
     11 step { by_ns i64 8; }
     /// Digests (XXH3-64) over the data of the next `count` datagrams without one, in order, from octet 8 on.
     12 digests { count u8 1; }
-    /// Ends a block: CRC-32 (IEEE) over its records and this one with `crc` 0. `end` 1: the tape ends as it should.
+    /// Ends a block: CRC-32 (IEEE) over its records and this one with `crc` 0. `end` 1: the tape ends as it should;
+    /// `ended_ns` is then when the run did, 0 where that is not known.
     10 seal {
         end u8 1; microseconds u8 2; crc u32 4; records u32 8; all_records u64 16; datagrams u64 24; left_out u64 32;
+        ended_ns i64 40;
     }
 }
 

@@ -53,7 +53,8 @@ fn tape() -> Vec<u8> {
     encoder.blind(Timestamp(1), Timestamp(2), 4, &mut slots);
     encoder.finish(&mut slots);
     sealer.seal(&slots, &mut octets);
-    let totals = Totals { datagrams: encoder.datagrams, left_out: 1, microseconds: true };
+    let ended = Some(Timestamp(9_500_000_000));
+    let totals = Totals { datagrams: encoder.datagrams, left_out: 1, microseconds: true, ended };
     sealer.end(&totals, &mut octets);
     octets
 }
@@ -102,6 +103,7 @@ fn a_tape_gives_back_what_was_put_on_it() {
         capture_dropped: 4,
         unknown: 0,
         microseconds: true,
+        ended: Some(Timestamp(9_500_000_000)),
         damaged: None,
     };
     assert_eq!(report, expected);

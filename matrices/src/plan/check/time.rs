@@ -1,7 +1,7 @@
 //! How long a plan takes, how many frames an arm can have, and whether the ring still holds an arm when it is collected.
 
 use super::super::metric::metric;
-use super::super::{Keep, Plan, Role};
+use super::super::{Keep, Plan, Role, Toggle};
 use super::{DOWNLOAD_NS, Remarks};
 use crate::units::duration_text;
 
@@ -14,6 +14,8 @@ const RECORD: u64 = 48;
 /// Records of a ring when the plan names no length.
 const RECORDS: u64 = 131_072;
 const SECOND: u64 = 1_000_000_000;
+/// An arm settles when its rate held for so long, whatever the plan says.
+const STEADY_NS: u64 = 2 * SECOND;
 
 /// How long a ring holds what it was told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +37,8 @@ pub struct Totals {
     pub strata: u64,
     /// Arms.
     pub arms: u64,
-    /// Time, ns: warm-up, then settle, window, guard and collecting download of each arm; setting levels comes on top.
+    /// Least time, ns: warm-up, settling, window, guard and collecting download of each arm, and the time for which set levels
+    /// are watched. What the device takes to answer comes on top.
     pub total_ns: u64,
     /// Collected rings and kept drains, octets.
     pub evidence_bytes: u64,
@@ -80,7 +83,9 @@ pub(super) fn totals(plan: &Plan) -> Totals {
     let (treatments, strata) = (product(Role::Treatment), product(Role::Stratum));
     let arms = treatments.saturating_mul(strata).saturating_mul(plan.design.blocks.into());
     let timing = &plan.timing;
-    let arm = [timing.settle_ns, timing.measure_ns, timing.guard_ns, DOWNLOAD_NS];
+    let collects = plan.has_ring() || plan.profile().is_none();
+    let download = if collects { DOWNLOAD_NS } else { 0 };
+    let arm = [timing.settle_ns.max(STEADY_NS), timing.measure_ns, timing.guard_ns, download];
     let arm = arm.into_iter().fold(0, u64::saturating_add);
     let drain = plan.drain.as_ref();
     let usual = if plan.profile().is_none() { HEADER + RECORDS * RECORD } else { 0 };
@@ -91,9 +96,29 @@ pub(super) fn totals(plan: &Plan) -> Totals {
         treatments,
         strata,
         arms,
-        total_ns: timing.warmup_ns.saturating_add(arm.saturating_mul(arms)),
+        total_ns: timing
+            .warmup_ns
+            .saturating_add(arm.saturating_mul(arms))
+            .saturating_add(watched(plan, arms, strata)),
         evidence_bytes: ring.saturating_add(drain_bytes.saturating_mul(kept)).saturating_mul(arms),
     }
+}
+
+/// Time for which the effect of set levels is watched: fixed ones once, others as often as they are set.
+fn watched(plan: &Plan, arms: u64, strata: u64) -> u64 {
+    let each = |toggle: &Toggle| {
+        let factor = plan.factor.iter().find(|factor| factor.name == toggle.factor)?;
+        let effect = toggle.effect.as_ref()?;
+        let seen = factor.levels.iter().filter(|level| effect.expect.contains_key(*level)).count() as u64;
+        let sets = match factor.role {
+            Role::Treatment => arms,
+            Role::Stratum => strata,
+            Role::Fixed => 1,
+        };
+        // Every level is set equally often.
+        Some(effect.within_ns.saturating_mul(seen.saturating_mul(sets) / (factor.levels.len() as u64).max(1)))
+    };
+    plan.toggle.iter().filter_map(each).fold(0, u64::saturating_add)
 }
 
 pub(super) fn check(plan: &Plan, remarks: &mut Remarks) {
@@ -117,7 +142,7 @@ pub(super) fn check(plan: &Plan, remarks: &mut Remarks) {
         );
         remarks.warning("deadline-tight", "timing", text);
     }
-    if timing.settle_ns < 2 * SECOND {
+    if timing.settle_ns < STEADY_NS {
         let text = "an arm settles when its rate held for 2 s, so the settle time is 2 s in any case";
         remarks.note("settle-short", "timing", text);
     }

@@ -207,7 +207,11 @@ fn table(loaded: &Loaded, checked: &Checked, out: &mut dyn Write) -> Result<(), 
     ];
     let parts = parts.map(|(count, word)| counted(count, word)).join(" x ");
     writeln!(out, "arms          {} = {parts}", totals.arms)?;
-    writeln!(out, "time          {} and more: setting levels comes on top", long(totals.total_ns))?;
+    let (all, warmup) = (long(totals.total_ns), long(lock.plan.timing.warmup_ns));
+    writeln!(
+        out,
+        "time          {all} and more, warm-up of {warmup} included: the device's answers come on top"
+    )?;
     writeln!(out, "evidence      about {} MB", totals.evidence_bytes.div_ceil(1_000_000))?;
     for LayoutDocument { name, sha256 } in lock.plan.layout.iter().map(layout) {
         writeln!(out, "layout        {name}, SHA-256 {sha256}")?;

@@ -47,6 +47,8 @@ pub struct Recorded {
     pub unwritten: u64,
     /// What the operating system said.
     pub failed: Option<io::Error>,
+    /// Who read the pipe left, which is how a capture into a pipe ends: nothing after that is missing anywhere.
+    pub left: bool,
 }
 
 /// The writing thread.
@@ -137,6 +139,10 @@ struct Files {
     link_type: Option<LinkType>,
     /// Drop evidence from before the first record, whose link type is not known yet.
     early: Vec<(Timestamp, String)>,
+    /// When capturing into this file began and ended, as far as it is known.
+    span: (Option<Timestamp>, Option<Timestamp>),
+    /// Records of this file.
+    delivered: u64,
 }
 
 /// Drop evidence kept for the first record; with more of it the file begins without one.
@@ -156,6 +162,8 @@ impl Files {
             notes: Vec::new(),
             link_type: None,
             early: Vec::new(),
+            span: (None, None),
+            delivered: 0,
         }
     }
 
@@ -190,7 +198,7 @@ impl Files {
     }
 
     fn block(&mut self, block: &[u8]) {
-        if self.done.failed.is_none()
+        if !self.is_over()
             && let Err(error) = self.room()
         {
             // What was gathered had room when it came.
@@ -229,30 +237,40 @@ impl Files {
         // What was only gathered is not in the file.
         let lost = std::mem::take(&mut self.gathered.1);
         self.done.records -= lost;
-        self.done.unwritten += lost;
         self.writer = None;
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            self.done.left = true;
+            return;
+        }
+        self.done.unwritten += lost;
         self.done.failed.get_or_insert(error);
     }
 
+    /// Nothing can be written any more.
+    fn is_over(&self) -> bool {
+        self.done.left || self.done.failed.is_some()
+    }
+
     fn entry(&mut self, kind: u8, body: &[u8]) -> io::Result<()> {
-        if self.done.failed.is_some() {
-            self.done.unwritten += u64::from(kind == entry::OCTETS);
+        if self.is_over() {
+            self.done.unwritten += u64::from(kind == entry::OCTETS && !self.done.left);
             return Ok(());
         }
         match kind {
             entry::OCTETS => {
                 self.settle()?;
-                self.rotate()?;
+                self.rotate(body.get(4..).and_then(stamp))?;
                 self.hold(body);
             }
             entry::DROPS => {
                 self.settle()?;
                 let text = body.get(8..).and_then(|text| std::str::from_utf8(text).ok());
-                let stamp = body.first_chunk().map(|stamp| Timestamp(i64::from_le_bytes(*stamp)));
-                if let (Some(at), Some(text)) = (stamp, text) {
+                if let (Some(at), Some(text)) = (stamp(body), text) {
                     self.evidence(at, text)?;
                 }
             }
+            entry::BEGAN => self.span.0 = stamp(body),
+            entry::ENDED => self.span.1 = stamp(body),
             _ => self.notes.extend(std::str::from_utf8(body).map(str::to_owned)),
         }
         Ok(())
@@ -278,10 +296,10 @@ impl Files {
     fn hold(&mut self, body: &[u8]) {
         let word =
             |at: usize| body.get(at..at + 4).and_then(|w| w.first_chunk()).map(|w| u32::from_le_bytes(*w));
-        let stamp = body.get(4..12).and_then(|w| w.first_chunk()).map(|w| i64::from_le_bytes(*w));
+        let stamp = body.get(4..).and_then(stamp);
         if let (Some(link), Some(at), Some(length), Some(octets)) = (word(0), stamp, word(12), body.get(16..))
         {
-            self.held = Some((link, at, length, octets.to_vec()));
+            self.held = Some((link, at.0, length, octets.to_vec()));
         }
     }
 
@@ -313,22 +331,36 @@ impl Files {
         self.gathered.1 += 1;
         self.octets += octets.len() as u64 + 36;
         self.done.records += 1;
+        self.delivered += 1;
         outcome
     }
 
-    fn rotate(&mut self) -> io::Result<()> {
+    /// Begins the next file before a record stamped `next` when it is time: until then this one was written.
+    fn rotate(&mut self, next: Option<Timestamp>) -> io::Result<()> {
         let due = match self.plan.rotation {
             None => false,
             Some(Rotation::Bytes(most)) => self.octets >= most,
             Some(Rotation::Time(most)) => self.began.elapsed() >= most,
         };
         if due {
+            self.span.1 = next;
+            self.end()?;
+            self.span = (next, None);
             if let Some(writer) = self.writer.take() {
                 writer.finish()?;
             }
             self.open()?;
         }
         Ok(())
+    }
+
+    /// Writes when capturing into this file ended: what its last record does not show.
+    fn end(&mut self) -> io::Result<()> {
+        let (link_type, delivered) =
+            (self.link_type.unwrap_or(LinkType::RAW), std::mem::take(&mut self.delivered));
+        let (Some(writer), (began, Some(ended))) = (&mut self.writer, self.span) else { return Ok(()) };
+        let interface = writer.interface(link_type, self.plan.snap)?;
+        writer.ended(interface, (began, ended), delivered)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -338,7 +370,7 @@ impl Files {
     fn close(mut self) -> Recorded {
         let settled = self.settle();
         let last = settled.and_then(|()| self.linked(self.link_type.unwrap_or(LinkType::RAW)));
-        let closed = last.and_then(|()| match self.writer.take() {
+        let closed = last.and_then(|()| self.end()).and_then(|()| match self.writer.take() {
             Some(writer) => writer.finish().and_then(|counted| synced(&counted.file)),
             None => Ok(()),
         });
@@ -357,6 +389,11 @@ fn synced(file: &File) -> io::Result<()> {
     }
 }
 
+/// The stamp that octets begin with.
+fn stamp(octets: &[u8]) -> Option<Timestamp> {
+    octets.first_chunk().map(|stamp| Timestamp(i64::from_le_bytes(*stamp)))
+}
+
 /// The next entry of a block: kind, body, and what comes after.
 fn next(block: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (kind, rest) = block.split_first()?;
@@ -365,7 +402,6 @@ fn next(block: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     Some((*kind, rest.get(..length)?, rest.get(length..)?))
 }
 
-/// `show.pcapng` as `show.0003.pcapng`.
 /// Refuses a series of rotated files while another process writes any of it: that one may be far ahead.
 fn is_free(plan: &RecordPlan) -> io::Result<()> {
     if plan.rotation.is_none() {
@@ -386,6 +422,7 @@ fn is_free(plan: &RecordPlan) -> io::Result<()> {
     })
 }
 
+/// `show.pcapng` as `show.0003.pcapng`.
 fn numbered(path: &Path, number: u32) -> PathBuf {
     let extension = path.extension().map_or_else(|| "pcapng".into(), |e| e.to_string_lossy().into_owned());
     path.with_extension(format!("{number:04}.{extension}"))
