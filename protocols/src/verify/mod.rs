@@ -28,6 +28,7 @@ mod model;
 mod noted;
 mod observation;
 mod output;
+mod pauses;
 mod progress;
 pub mod rig;
 mod rig_check;

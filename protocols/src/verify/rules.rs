@@ -102,7 +102,7 @@ rules! {
         "60 Hz with 512 slots; E1.11 allows 44.1 Hz";
     TIME_GAP "TIME-GAP" Warning
         "a steady stream paused for over one and a half periods without loss",
-        "The sender stuttered: lights freeze for that long.",
+        "The sender stuttered: lights freeze for that long. A keep-alive, unchanged content after a pause (E1.31 6.6.2), is none.",
         "Look at the sender's scheduler, garbage collection or frame time.",
         "16.7 ms a frame, then 66.7 ms, numbers in order";
     TIME_CLOCK_STEP "TIME-CLOCK-STEP" Warning

@@ -1,8 +1,7 @@
 //! What the verifier judges by, taken from the constants it uses. It decides nothing.
 
 use super::{
-    arrive, cadence, clock, conflict, episodes, evidence, finish, herald, judge, output, rig_check, sequence,
-    settle, sources, tiles,
+    arrive, cadence, clock, conflict, episodes, evidence, finish, herald, judge, output, pauses, rig_check, sequence, settle, sources, tiles,
 };
 use crate::Protocol;
 use crate::attribution::STALL_LIMIT;
@@ -69,9 +68,10 @@ thresholds! {
             judge::hertz(judge::dmx_limit_mhz(24)), judge::SLOT_US, judge::SHORTEST_US,
             judge::RATE_PERCENT - 100, judge::RATE_LEAST),
         "E1.11 timing by E1.31 6.6.1";
-    "verify/settle.rs": "pause of a steady stream without a loss", ["TIME-GAP"],
-        format!("more than {} % of its period", settle::GAP_PERCENT),
-        "the severity list of the command line";
+    "verify/pauses.rs": "pause of a steady stream without a loss", ["TIME-GAP"],
+        format!("more than {} % of its period; unchanged content after {} and more is a keep-alive, and a sender of keep-alives \
+            may pause while its content stands still", pauses::GAP_PERCENT, time(output::KEEP_ALIVE)),
+        "the severity list of the command line; E1.31 6.6.2";
     "verify/cadence.rs": "when a stream counts as steady", ["TIME-GAP", "SEQ-AMBIGUOUS"],
         format!("{} intervals at least; of the last {} three quarters lie within a quarter of their median",
             cadence::ENOUGH, cadence::KEPT),
