@@ -1,5 +1,5 @@
-//! A sender that stutters and one that has nothing to change: what a pause is by the content around it.
-//! Scenarios with answers by hand.
+//! A sender that stutters and one that has nothing to change: what a pause is by the content around it; and datagrams that
+//! came with a wrong checksum. Scenarios with answers by hand.
 
 #![allow(
     clippy::unwrap_used,
@@ -11,8 +11,10 @@
 
 mod wire;
 
-use wire::account::{found, has};
+use wire::account::{found, has, only, sequence};
 use wire::capture::{Data, FRAME, MS, Wire};
+use wireproof_protocols::verify::Account;
+use wireproof_protocols::{Checksum, Link};
 
 /// How a protocol puts content into a frame: number of the frame, and what stands in its first and its last part.
 type Frame = fn(&mut Wire, usize, u8, u8);
@@ -94,4 +96,66 @@ fn unchanged_content_after_a_pause_is_a_keep_alive_and_new_content_a_stutter() {
         assert_eq!(told(&[SAME, SAME, SAME, (200, false, false)]), 4, "{name}: a sender that never rests");
     }
     assert_eq!(pauses(art_net, 6454, &[SAME, SAME, (4_000, false, false)]), 0, "Art-Net repeats after 4 s");
+}
+
+/// 400 datagrams of a universe, those for which `wrong` holds with a wrong checksum.
+fn checksums(wrong: impl Fn(usize) -> bool, fragments: impl Fn(usize) -> u16) -> Account {
+    let mut w = Wire::sacn();
+    for n in 0..400 {
+        let checksum = if wrong(n) { Checksum::Bad } else { Checksum::Good };
+        w.link = Link { checksum, fragments: fragments(n), ip_id: Some(n as u16 + 1), ..Link::default() };
+        w.numbers([(n % 256) as u8]);
+    }
+    w.finish()
+}
+
+/// Told of damage and of the network card, lost, and of that on the wire.
+fn told(a: &Account) -> (u64, u64, u64, u64) {
+    let count = |code: &str| found(a, code).iter().map(|f| f.count).sum();
+    (count("CAP-CHECKSUM"), count("CAP-OFFLOAD"), sequence(a).0, only(a).owners.wire)
+}
+
+#[test]
+fn a_wrong_checksum_is_the_wires_or_the_network_cards_and_what_is_damaged_is_lost() {
+    let whole = |_: usize| 1;
+    let scenarios: [(&str, Account, (u64, u64, u64, u64)); 9] = [
+        ("none", checksums(|_| false, whole), (0, 0, 0, 0)),
+        ("all: a capture on the sender", checksums(|_| true, whole), (0, 400, 0, 0)),
+        ("all but one, right by chance", checksums(|n| n != 200, whole), (0, 399, 0, 0)),
+        ("one", checksums(|n| n == 200, whole), (1, 0, 1, 1)),
+        ("every tenth", checksums(|n| n % 10 == 5, whole), (40, 0, 40, 40)),
+        ("every second: the last one leaves no gap", checksums(|n| n % 2 == 1, whole), (200, 0, 199, 199)),
+        // What is damaged before the first right one lies before the beginning: nothing is missing there.
+        ("the first five", checksums(|n| n < 5, whole), (5, 0, 0, 0)),
+        (
+            "all whole ones, fragments right",
+            checksums(|n| n % 2 == 1, |n| 1 + (n % 2 == 0) as u16),
+            (0, 200, 0, 0),
+        ),
+        ("one of fragments only", checksums(|n| n == 200, |_| 3), (1, 0, 1, 1)),
+    ];
+    for (what, a, expected) in scenarios {
+        assert_eq!(told(&a), expected, "{what}: {:?}", a.findings);
+        let sum = expected.0 + expected.1;
+        assert!(sum == a.datagrams.bad_checksum && sum <= a.datagrams.lighting, "{what}: each counts once");
+        assert_eq!(has(&a, "SEQ-LOST"), expected.2 > 0, "{what}");
+        assert!(!has(&a, "SEQ-AMBIGUOUS"), "{what}: {:?}", a.findings);
+    }
+}
+
+#[test]
+fn damage_is_told_while_the_run_goes_on() {
+    let mut w = Wire::sacn();
+    let mut told = Vec::new();
+    for n in 0..60u8 {
+        let checksum = if n < 3 || n == 30 { Checksum::Bad } else { Checksum::Good };
+        w.link = Link { checksum, ip_id: Some(u16::from(n) + 1), ..Link::default() };
+        w.numbers([n]);
+        let news = w.verifier.news(wireproof_protocols::Timestamp(w.at));
+        told.extend(news.iter().filter(|f| f.code.starts_with("CAP-")).map(|f| (n, f.code, f.count)));
+    }
+    assert_eq!(told, [(3, "CAP-CHECKSUM", 3)]);
+    let a = w.finish();
+    assert_eq!((found(&a, "CAP-CHECKSUM")[0].count, has(&a, "CAP-OFFLOAD")), (4, false));
+    assert_eq!(found(&a, "CAP-CHECKSUM")[0].first_packet, 1);
 }

@@ -95,6 +95,7 @@ impl Verifier {
             self.shared.sources.list[source].follow(d.link.ip_id);
         }
         if self.is_damaged(source, d, now, arrival) {
+            guess.into_iter().for_each(|flow| self.flows[flow].cold.damaged += 1);
             return;
         }
         if notes.well_formed {
@@ -175,7 +176,13 @@ impl Verifier {
         if d.link.checksum == Checksum::Bad {
             self.counts.bad_checksum += 1;
         }
-        if !self.shared.sources.checksum(source, d, now, (arrival.packet, arrival.at.0)) {
+        let place = (arrival.packet, arrival.at.0);
+        let damage = self.shared.sources.checksum(source, d, now, place);
+        let damaged = damage.before + u64::from(damage.itself);
+        if damaged > 0 {
+            self.tell_damage(source, damaged, damage.first, place);
+        }
+        if !damage.itself {
             return false;
         }
         // Its IP id is no witness that everything arrived.
@@ -183,14 +190,23 @@ impl Verifier {
         if let Some(path) = self.shared.sources.path(d.source.ip(), d.destination.ip()) {
             self.shared.sources.paths[path].breaks += 1;
         }
-        let place = Place { stream: None, packet: arrival.packet, stamp: arrival.at.0 };
+        true
+    }
+
+    /// So many datagrams of a host were damaged since `first`, as is known with the one at `place`.
+    #[cold]
+    fn tell_damage(&mut self, source: usize, damaged: u64, first: (u64, i64), place: (u64, i64)) {
         let address = self.shared.sources.list[source].address;
-        self.shared.findings.add(rules::CAP_CHECKSUM, Severity::Warning, place, 0, || {
+        let first = Place { stream: None, packet: first.0, stamp: first.1 };
+        let found = self.shared.findings.add(rules::CAP_CHECKSUM, Severity::Warning, first, 0, || {
             format!(
                 "a datagram of {address} was damaged on the way: its UDP checksum is wrong, others are right"
             )
         });
-        true
+        if let Some(found) = found {
+            found.count = found.count.saturating_add(damaged - 1);
+            found.last_ns = found.last_ns.max(if damaged > 1 { first.stamp } else { place.1 });
+        }
     }
 
     fn report_faults(&mut self, stream: Option<usize>, arrival: Arrival, faults: Marked<'_>) {

@@ -230,6 +230,8 @@ pub(crate) struct Cold {
     pub stall: Option<Stall>,
     pub unnumbered: u64,
     pub unlisted: Option<Unlisted>,
+    /// Datagrams that came with a wrong checksum and were thrown away.
+    pub damaged: u64,
     /// Losses over time.
     pub losses: LossLine,
     pub shared_told: bool,
@@ -326,6 +328,7 @@ impl Flow {
                 unlisted: None,
                 losses: LossLine::empty(),
                 shared_told: false,
+                damaged: 0,
             }),
         }
     }

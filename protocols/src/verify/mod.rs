@@ -6,6 +6,7 @@
 pub mod account;
 mod arrive;
 mod cadence;
+mod checks;
 mod chronicle;
 mod chunks;
 mod clock;

@@ -16,6 +16,7 @@ use super::model::Unit;
 use super::observation::Observation;
 use super::sequence::Step;
 use super::settle::{Shared, frame_of, moved};
+use super::sources::Source;
 use crate::{Arrival, Checksum, Datagram, Marks, Pdu, Protocol};
 
 /// What a header says, and where its datagrams belong.
@@ -59,7 +60,9 @@ impl Verifier {
     pub(super) fn goes_on(&mut self, now: i64, arrival: Arrival, d: &Datagram<'_>) -> bool {
         let Some((expected, raw, data)) = self.heads.expected(d) else { return false };
         let Some(flow) = self.flows.get_mut(expected.flow) else { return false };
-        let intact = d.link.checksum != Checksum::Bad && d.link.fragments <= 1;
+        let right = d.link.checksum == Checksum::Good;
+        let calm = !right || self.shared.sources.list.get(expected.source).is_some_and(Source::is_calm);
+        let intact = calm && d.link.checksum != Checksum::Bad && d.link.fragments <= 1;
         if !intact || self.leap.is_some() || !is_settled(flow, d, now, expected.facts()) {
             return false;
         }
@@ -92,7 +95,7 @@ impl Verifier {
         self.kinds[expected.kind].1 += 1;
         let source = &mut self.shared.sources.list[expected.source];
         source.follow(d.link.ip_id);
-        source.good += u64::from(d.link.checksum == Checksum::Good);
+        source.checks[0].good += u64::from(right);
         o.ip_runs_on = flow.destinations[0].runs_on(breaks, Some(source.breaks)) && d.link.ip_id.is_some();
         let Expected { flow: index, chunked, output, .. } = *expected;
         if index != self.last_flow {

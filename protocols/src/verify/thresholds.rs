@@ -1,7 +1,7 @@
 //! What the verifier judges by, taken from the constants it uses. It decides nothing.
 
 use super::{
-    arrive, cadence, clock, conflict, episodes, evidence, finish, herald, judge, output, pauses, rig_check, sequence, settle, sources, tiles,
+    arrive, cadence, checks, clock, conflict, episodes, evidence, finish, herald, judge, output, pauses, rig_check, sequence, settle, sources, tiles,
 };
 use crate::Protocol;
 use crate::attribution::STALL_LIMIT;
@@ -99,8 +99,9 @@ thresholds! {
         "3".to_owned(), "E1.31 6.2.6";
     "verify/sources.rs": "the same datagram with the same IP id twice", ["CAP-DUPLICATE"],
         format!("within {}", time(sources::COPY_WINDOW)), "the counter glossary";
-    "verify/sources.rs": "wrong checksums of a host that are the network card's", ["CAP-OFFLOAD", "CAP-CHECKSUM"],
-        format!("all, or more than 1 beside {} right ones; fewer are damage", sources::OFFLOAD_OF), "own choice";
+    "verify/checks.rs": "wrong checksums of a host that are the network card's", ["CAP-OFFLOAD", "CAP-CHECKSUM"],
+        format!("all, or {} and more for each right one; fewer are damage", checks::OFFLOAD_OF),
+        "own choice: of 65,536 that are left to the card chance makes one right";
     "verify/judge.rs": "ArtSync that stays away", ["ARTNET-A13"],
         format!("more than {}", time(judge::ART_SYNC)), "Art-Net 4, ArtSync";
     "ddp/mod.rs": "data octets of a datagram", ["DDP-D11"],
