@@ -105,7 +105,10 @@ impl Verifier {
         }
         let flow = match guess.filter(|f| self.is_apart(*f, d)) {
             Some(_) => self.apart(d, pdu, now, arrival, source),
-            None => guess.or_else(|| self.flow(FlowKey::of(d, pdu)?, d, pdu, now, arrival, source)),
+            None => guess.or_else(|| {
+                let key = FlowKey::of(d, pdu)?;
+                self.heir(&key, d).or_else(|| self.flow(key, d, pdu, now, arrival, source))
+            }),
         };
         self.report_faults(flow, arrival, faults);
         self.discover(d, pdu);
@@ -229,6 +232,13 @@ impl Verifier {
         self.flows[flow].clash.is_some_and(|home| home != d.source.port())
     }
 
+    /// The stream that goes on from another port: of a DDP sender that takes a new one for each frame or session.
+    fn heir(&mut self, key: &FlowKey, d: &Datagram<'_>) -> Option<usize> {
+        let heir = self.universes.heir(key, d).filter(|_| key.kind.protocol == Protocol::Ddp)?;
+        let of = &self.flows[heir];
+        (FlowKey { port: of.key.port, ..*key } == of.key).then_some(heir)
+    }
+
     /// The stream of a source port of its own, made when there is none.
     fn apart(
         &mut self,
@@ -260,7 +270,7 @@ impl Verifier {
         let mut flow = Flow::new(index, key, d, pdu, now, arrival.at.0);
         flow.source_index = source;
         if flow.has_frames() && pdu.marks.has(Marks::DATA) {
-            flow.universe = Some(self.universes.join(&flow, d.destination));
+            flow.universe = Some(self.universes.join(&flow, d));
         }
         self.flows.push(flow);
         self.successor.push(index);
@@ -395,8 +405,12 @@ impl Verifier {
     fn session(&mut self, index: usize, d: &Datagram<'_>, pdu: &Pdu<'_>, o: &mut Observation) {
         let flow = &mut self.flows[index];
         let first = flow.datagrams == 0;
-        let clashes = flow.clashes(d.source.port(), pdu);
-        o.new_port = flow.new_port(d.source.port()) && flow.protocol() != Protocol::Ddp || clashes;
+        // Of DDP another port is another stream, unless its sender changed it all the time.
+        let own = flow.protocol() == Protocol::Ddp && flow.key.port == d.source.port();
+        if let Some(universe) = flow.universe.filter(|_| own && !first && !flow.is_from(d.source.port())) {
+            self.universes.came_back(universe);
+        }
+        o.new_port = flow.changes_port(d.source.port(), pdu, o.at);
         if first {
             return;
         }

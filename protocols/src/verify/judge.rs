@@ -199,6 +199,9 @@ impl Verifier {
                 hosts.entry(cid).or_default().entry(f.key.source).or_insert(f.index);
             }
         }
+        for by_host in hosts.values_mut().filter(|by_host| by_host.len() > 1) {
+            self.join_addresses(by_host);
+        }
         for (cid, by_host) in hosts.iter().filter(|(_, by_host)| by_host.len() > 1) {
             let shared = SHARED_CIDS.iter().any(|known| cid.starts_with(known));
             let severity = if shared { Severity::Info } else { Severity::Warning };
@@ -212,6 +215,19 @@ impl Verifier {
                     list.join(", ")
                 )
             });
+        }
+    }
+
+    /// Leaves one address of each source that shows the same from several, with the same numbers.
+    fn join_addresses(&self, by_host: &mut BTreeMap<IpAddr, usize>) {
+        let all: Vec<IpAddr> = by_host.keys().copied().collect();
+        for (at, address) in all.iter().enumerate() {
+            let own = self.flows.iter().filter(|f| f.key.source == *address);
+            let others: BTreeSet<IpAddr> =
+                own.flat_map(Flow::one_with).map(|i| self.flows[i].key.source).collect();
+            if all[..at].iter().any(|before| others.contains(before) && by_host.contains_key(before)) {
+                by_host.remove(address);
+            }
         }
     }
 

@@ -30,6 +30,7 @@ mod noted;
 mod observation;
 mod output;
 mod pauses;
+mod ports;
 mod progress;
 pub mod rig;
 mod rig_check;

@@ -1,7 +1,8 @@
 //! What the verifier judges by, taken from the constants it uses. It decides nothing.
 
 use super::{
-    arrive, cadence, checks, clock, conflict, episodes, evidence, finish, herald, judge, output, pauses, rig_check, sequence, settle, sources, tiles,
+    arrive, cadence, checks, clock, conflict, episodes, evidence, finish, herald, judge, output, pauses,
+    ports, rig_check, sequence, settle, sources, tiles,
 };
 use crate::Protocol;
 use crate::attribution::STALL_LIMIT;
@@ -86,9 +87,17 @@ thresholds! {
         format!("more than {}", time(arrive::SACN_TIMEOUT)), "E1.31 11.1.2";
     "verify/conflict.rs": "two sACN, DDP or BigPacket sources at once",
         ["SRC-CONFLICT", "SRC-LOWER-PRIORITY"],
-        format!("both seen within {}; a conflict after {} turns, so that a hand-over is none",
-            time(conflict::ACTIVE), conflict::TURNS),
+        format!("both seen within {}; a conflict after {} turns, {} of them back, so that a hand-over is none",
+            time(conflict::ACTIVE), conflict::TURNS, conflict::RETURNS),
         "E1.31 6.7.1";
+    "verify/conflict.rs": "one sACN source at several addresses", ["SRC-CONFLICT", "SACN-S31"],
+        format!("the same CID and content within {}; for SACN-S31 a quarter of them with the same number, too",
+            time(conflict::ACTIVE)),
+        "own choice: while content stands still every second datagram meets its own number";
+    "verify/ports.rs": "a source port that comes back is a second sender's", ["SRC-CONFLICT", "SACN-S31"],
+        format!("within {}, with a number of its own; up to {} behind the newest after {} times",
+            time(conflict::ACTIVE_ARTNET), ports::LATE, ports::CLASH / ports::DOUBT),
+        "E1.31 6.7.2 for what is late, else own choice";
     "verify/conflict.rs": "two Art-Net sources at once", ["ARTNET-A14", "SRC-LOWER-PRIORITY"],
         format!("both seen within {}", time(conflict::ACTIVE_ARTNET)),
         "covers the repeat of unchanged levels (Art-Net 4, ArtDmx)";
