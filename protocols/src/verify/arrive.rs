@@ -94,7 +94,7 @@ impl Verifier {
         if let Some(source) = source {
             self.shared.sources.list[source].follow(d.link.ip_id);
         }
-        if self.is_damaged(source, d, now, arrival) {
+        if self.is_damaged(source, d, notes.well_formed, now, arrival) {
             guess.into_iter().for_each(|flow| self.flows[flow].cold.damaged += 1);
             return;
         }
@@ -174,13 +174,23 @@ impl Verifier {
         }
     }
 
-    fn is_damaged(&mut self, source: Option<usize>, d: &Datagram<'_>, now: i64, arrival: Arrival) -> bool {
+    fn is_damaged(
+        &mut self,
+        source: Option<usize>,
+        d: &Datagram<'_>,
+        sound: bool,
+        now: i64,
+        arrival: Arrival,
+    ) -> bool {
         let Some(source) = source else { return false };
         if d.link.checksum == Checksum::Bad {
             self.counts.bad_checksum += 1;
         }
         let place = (arrival.packet, arrival.at.0);
-        let damage = self.shared.sources.checksum(source, d, now, place);
+        let damage = self.shared.sources.checksum(source, d, sound, now, place);
+        // They were taken for good ones until here.
+        self.counts.well_formed -= damage.sound;
+        self.counts.malformed -= damage.before - damage.sound;
         let damaged = damage.before + u64::from(damage.itself);
         if damaged > 0 {
             self.tell_damage(source, damaged, damage.first, place);

@@ -21,6 +21,8 @@ pub(crate) struct Checks {
     pub broken: u64,
     /// First one of `carded`: record and stamp.
     pub first: (u64, i64),
+    /// Of `carded`: of datagrams that break no shape rule.
+    sound: u64,
     /// A wrong one that comes beside right ones is the network card's all the same.
     by_card: bool,
     /// What speaks for the network card: wrong ones, of which a right one takes [`OFFLOAD_OF`].
@@ -32,6 +34,8 @@ pub(crate) struct Checks {
 pub(crate) struct Damage {
     /// Datagrams before it that were damaged, as is known with it.
     pub before: u64,
+    /// Of these: those that break no shape rule.
+    pub sound: u64,
     /// It is of a damaged datagram itself.
     pub itself: bool,
     /// Record and stamp of the first of them.
@@ -50,29 +54,30 @@ impl Checks {
         self.good > 0 && self.credit == 0 && !self.by_card
     }
 
-    /// Counts a right one; returns how many wrong ones before it are damage: with the first right one, unless they were
-    /// many.
+    /// Counts a right one; returns how many wrong ones before it are damage, and how many of these break no shape rule:
+    /// with the first right one, unless they were many.
     #[inline]
-    pub(crate) fn right(&mut self) -> u64 {
+    pub(crate) fn right(&mut self) -> (u64, u64) {
         self.good += 1;
-        if self.credit == 0 && !self.by_card { 0 } else { self.doubt() }
+        if self.credit == 0 && !self.by_card { (0, 0) } else { self.doubt() }
     }
 
     #[cold]
-    fn doubt(&mut self) -> u64 {
+    fn doubt(&mut self) -> (u64, u64) {
         let enough = self.credit >= OFFLOAD_OF;
         self.credit = self.credit.saturating_sub(OFFLOAD_OF);
         let first = self.good == 1;
         self.by_card = enough && (self.by_card || first);
         if first && !enough {
             self.broken += self.carded;
-            return std::mem::take(&mut self.carded);
+            return (std::mem::take(&mut self.carded), std::mem::take(&mut self.sound));
         }
-        0
+        (0, 0)
     }
 
-    /// Counts a wrong one; `true` when it is damage, `false` when it is the network card's as far as is known.
-    pub(crate) fn wrong(&mut self, place: (u64, i64)) -> bool {
+    /// Counts a wrong one, of a datagram that breaks no shape rule or does; `true` when it is damage, `false` when it is the
+    /// network card's as far as is known.
+    pub(crate) fn wrong(&mut self, place: (u64, i64), sound: bool) -> bool {
         self.credit = (self.credit + 1).min(CREDIT_MAX);
         self.by_card |= self.credit >= OFFLOAD_OF;
         if self.good > 0 && !self.by_card {
@@ -83,6 +88,7 @@ impl Checks {
             self.first = place;
         }
         self.carded += 1;
+        self.sound += u64::from(sound);
         false
     }
 }
@@ -97,8 +103,8 @@ mod tests {
         let mut told = 0;
         for (at, sign) in row.chars().enumerate() {
             told += match sign {
-                '+' => checks.right(),
-                _ => u64::from(checks.wrong((at as u64, 0))),
+                '+' => checks.right().0,
+                _ => u64::from(checks.wrong((at as u64, 0), true)),
             };
         }
         assert_eq!((told, checks.all()), (checks.broken, row.len() as u64), "each is told once: {row}");

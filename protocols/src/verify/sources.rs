@@ -128,19 +128,29 @@ impl Sources {
         Some(self.paths.len() - 1)
     }
 
-    /// Counts a checksum: how many wrong ones turn out to be damage with it, the first one's place, and whether the
+    /// Counts a checksum, of a datagram that breaks no shape rule or does: how many wrong ones turn out to be damage with it, the first one's place, and whether the
     /// datagram itself is damaged.
-    pub(crate) fn checksum(&mut self, source: usize, d: &Datagram<'_>, at: i64, place: (u64, i64)) -> Damage {
+    pub(crate) fn checksum(
+        &mut self,
+        source: usize,
+        d: &Datagram<'_>,
+        sound: bool,
+        at: i64,
+        place: (u64, i64),
+    ) -> Damage {
         let s = &mut self.list[source];
         let checks = &mut s.checks[usize::from(d.link.fragments > 1)];
         match d.link.checksum {
-            Checksum::Good => Damage { before: checks.right(), itself: false, first: checks.first },
-            Checksum::Bad if checks.wrong(place) => {
+            Checksum::Good => {
+                let (before, sound) = checks.right();
+                Damage { before, sound, itself: false, first: checks.first }
+            }
+            Checksum::Bad if checks.wrong(place, sound) => {
                 if s.damaged.len() >= DAMAGED_MAX {
                     s.damaged.remove(0);
                 }
                 s.damaged.push((d.destination, at));
-                Damage { before: 0, itself: true, first: place }
+                Damage { before: 0, sound: 0, itself: true, first: place }
             }
             Checksum::Bad | Checksum::Absent | Checksum::Unknown => Damage::default(),
         }
