@@ -95,7 +95,8 @@ impl Verifier {
         if let Some(source) = source {
             self.shared.sources.list[source].follow(d.link.ip_id);
         }
-        if self.is_damaged(source, d, now, arrival) {
+        if self.is_damaged(source, d, notes.well_formed, now, arrival) {
+            guess.into_iter().for_each(|flow| self.flows[flow].cold.damaged += 1);
             return;
         }
         if notes.well_formed {
@@ -105,7 +106,10 @@ impl Verifier {
         }
         let flow = match guess.filter(|f| self.is_apart(*f, d)) {
             Some(_) => self.apart(d, pdu, now, arrival, source),
-            None => guess.or_else(|| self.flow(FlowKey::of(d, pdu)?, d, pdu, now, arrival, source)),
+            None => guess.or_else(|| {
+                let key = FlowKey::of(d, pdu)?;
+                self.heir(&key, d).or_else(|| self.flow(key, d, pdu, now, arrival, source))
+            }),
         };
         self.report_faults(flow, arrival, faults);
         self.discover(d, pdu);
@@ -174,12 +178,28 @@ impl Verifier {
         }
     }
 
-    fn is_damaged(&mut self, source: Option<usize>, d: &Datagram<'_>, now: i64, arrival: Arrival) -> bool {
+    fn is_damaged(
+        &mut self,
+        source: Option<usize>,
+        d: &Datagram<'_>,
+        sound: bool,
+        now: i64,
+        arrival: Arrival,
+    ) -> bool {
         let Some(source) = source else { return false };
         if d.link.checksum == Checksum::Bad {
             self.counts.bad_checksum += 1;
         }
-        if !self.shared.sources.checksum(source, d, now, (arrival.packet, arrival.at.0)) {
+        let place = (arrival.packet, arrival.at.0);
+        let damage = self.shared.sources.checksum(source, d, sound, now, place);
+        // They were taken for good ones until here.
+        self.counts.well_formed -= damage.sound;
+        self.counts.malformed -= damage.before - damage.sound;
+        let damaged = damage.before + u64::from(damage.itself);
+        if damaged > 0 {
+            self.tell_damage(source, damaged, damage.first, place);
+        }
+        if !damage.itself {
             return false;
         }
         // Its IP id is no witness that everything arrived.
@@ -187,14 +207,23 @@ impl Verifier {
         if let Some(path) = self.shared.sources.path(d.source.ip(), d.destination.ip()) {
             self.shared.sources.paths[path].breaks += 1;
         }
-        let place = Place { stream: None, packet: arrival.packet, stamp: arrival.at.0 };
+        true
+    }
+
+    /// So many datagrams of a host were damaged since `first`, as is known with the one at `place`.
+    #[cold]
+    fn tell_damage(&mut self, source: usize, damaged: u64, first: (u64, i64), place: (u64, i64)) {
         let address = self.shared.sources.list[source].address;
-        self.shared.findings.add(rules::CAP_CHECKSUM, Severity::Warning, place, 0, || {
+        let first = Place { stream: None, packet: first.0, stamp: first.1 };
+        let found = self.shared.findings.add(rules::CAP_CHECKSUM, Severity::Warning, first, 0, || {
             format!(
                 "a datagram of {address} was damaged on the way: its UDP checksum is wrong, others are right"
             )
         });
-        true
+        if let Some(found) = found {
+            found.count = found.count.saturating_add(damaged - 1);
+            found.last_ns = found.last_ns.max(if damaged > 1 { first.stamp } else { place.1 });
+        }
     }
 
     fn report_faults(&mut self, stream: Option<usize>, arrival: Arrival, faults: Marked<'_>) {
@@ -215,6 +244,13 @@ impl Verifier {
     /// The stream is one of two that clash, and the datagram is the other's.
     fn is_apart(&self, flow: usize, d: &Datagram<'_>) -> bool {
         self.flows[flow].clash.is_some_and(|home| home != d.source.port())
+    }
+
+    /// The stream that goes on from another port: of a DDP sender that takes a new one for each frame or session.
+    fn heir(&mut self, key: &FlowKey, d: &Datagram<'_>) -> Option<usize> {
+        let heir = self.universes.heir(key, d).filter(|_| key.kind.protocol == Protocol::Ddp)?;
+        let of = &self.flows[heir];
+        (FlowKey { port: of.key.port, ..*key } == of.key).then_some(heir)
     }
 
     /// The stream of a source port of its own, made when there is none.
@@ -248,7 +284,7 @@ impl Verifier {
         let mut flow = Flow::new(index, key, d, pdu, now, arrival.at.0);
         flow.source_index = source;
         if flow.has_frames() && pdu.marks.has(Marks::DATA) {
-            flow.universe = Some(self.universes.join(&flow, d.destination));
+            flow.universe = Some(self.universes.join(&flow, d));
         }
         self.flows.push(flow);
         self.successor.push(index);
@@ -386,8 +422,12 @@ impl Verifier {
     fn session(&mut self, index: usize, d: &Datagram<'_>, pdu: &Pdu<'_>, o: &mut Observation) {
         let flow = &mut self.flows[index];
         let first = flow.datagrams == 0;
-        let clashes = flow.clashes(d.source.port(), pdu);
-        o.new_port = flow.new_port(d.source.port()) && flow.protocol() != Protocol::Ddp || clashes;
+        // Of DDP another port is another stream, unless its sender changed it all the time.
+        let own = flow.protocol() == Protocol::Ddp && flow.key.port == d.source.port();
+        if let Some(universe) = flow.universe.filter(|_| own && !first && !flow.is_from(d.source.port())) {
+            self.universes.came_back(universe);
+        }
+        o.new_port = flow.changes_port(d.source.port(), pdu, o.at);
         if first {
             return;
         }

@@ -3,10 +3,12 @@
 use super::account::{Ended, Owners, SequenceAccount};
 use super::cadence::Cadence;
 use super::chunks::Chunks;
+use super::conflict::Kin;
 use super::content::{content, same};
 use super::herald::Wait;
 use super::model::Model;
 use super::observation::Observation;
+use super::ports::{Ports, Steps, Turn};
 use super::row::Row;
 use super::sequence::{Gap, Lane};
 use super::soon;
@@ -22,8 +24,6 @@ use std::net::{IpAddr, SocketAddr};
 pub(crate) const DESTINATIONS_MAX: usize = 16;
 /// Chunks whose content is remembered of one stream.
 const CONTENTS: usize = 64;
-/// Source ports remembered of one stream.
-const PORTS_MAX: usize = 8;
 
 /// Flow key of the contract: sACN (source IP, CID, universe, kind); DDP (source IP, source port, ID);
 /// Art-Net (source IP, port-address, physical); BigPacket and others (source IP, stream id). Where two source ports
@@ -230,7 +230,8 @@ pub(crate) struct Cold {
     pub source: SocketAddr,
     pub sender: Option<Cid>,
     pub name: Option<String>,
-    pub ports: Vec<u16>,
+    /// Source ports and what was seen from them.
+    pub ports: Ports,
     pub sessions: u64,
     pub first_stamp: i64,
     pub waiting: Vec<Observation>,
@@ -253,7 +254,11 @@ pub(crate) struct Cold {
     /// The newest gap that only time calls a loss, until a datagram comes in time.
     pub stall: Option<Stall>,
     pub unnumbered: u64,
+    /// Datagrams that came with a wrong checksum and were thrown away.
+    pub damaged: u64,
     pub unlisted: Option<Unlisted>,
+    /// The same source at other addresses.
+    pub kin: Vec<Kin>,
     /// Losses over time.
     pub losses: LossLine,
     pub shared_told: bool,
@@ -331,7 +336,7 @@ impl Flow {
                 source: d.source,
                 sender: pdu.sender,
                 name: (!name.is_empty()).then_some(name),
-                ports: Vec::new(),
+                ports: Ports::default(),
                 sessions: 0,
                 first_stamp: stamp,
                 waiting: Vec::new(),
@@ -349,7 +354,9 @@ impl Flow {
                 keeps_alive: false,
                 stall: None,
                 unnumbered: 0,
+                damaged: 0,
                 unlisted: None,
+                kin: Vec::new(),
                 losses: LossLine::empty(),
                 shared_told: false,
             }),
@@ -393,22 +400,6 @@ impl Flow {
         self.frames
     }
 
-    /// True when the source port was never seen in this stream, the first one aside.
-    pub(crate) fn new_port(&mut self, port: u16) -> bool {
-        if self.port == Some(port) {
-            return false;
-        }
-        self.port = Some(port);
-        if self.cold.ports.contains(&port) {
-            return false;
-        }
-        if self.cold.ports.len() >= PORTS_MAX {
-            return false;
-        }
-        self.cold.ports.push(port);
-        self.cold.ports.len() > 1
-    }
-
     /// The stream's eight-bit numbers go through zero.
     #[inline]
     pub(crate) fn counts_zero(&self) -> bool {
@@ -429,26 +420,56 @@ impl Flow {
         Some(model.apart(from, to))
     }
 
-    /// A port seen before takes over again with a number that does not follow: two senders, not one that began anew.
-    /// From here on the stream keeps the port that came back.
+    /// The datagram comes from another source port than the one before: whether its numbers begin anew with it.
+    ///
+    /// A port that was never seen begins a session; one that comes back, beside another that goes on, with numbers of its
+    /// own is a second sender, and from here on the stream keeps the port that came back (see [`Flow::clash`]).
     #[inline]
-    pub(crate) fn clashes(&mut self, port: u16, pdu: &Pdu<'_>) -> bool {
+    pub(crate) fn changes_port(&mut self, port: u16, pdu: &Pdu<'_>, now: i64) -> bool {
         if self.port == Some(port) {
             return false;
         }
-        let numbered = pdu.sequence.filter(|_| !pdu.marks.has(Marks::SEQUENCE_OFF)).zip(self.group_raw);
-        let Some((raw, last)) = numbered else { return false };
-        let declared = self.declared_step(last, raw).flatten();
-        let follows = raw.wrapping_sub(last) <= 1
-            || (raw <= 1 && last >= 254)
-            || declared.is_some_and(|step| (0..=1).contains(&step));
-        let back = self.port.is_some() && self.cold.ports.contains(&port);
-        if self.clash.is_some() || self.protocol() == Protocol::Ddp || !back || follows {
-            return false;
+        self.turn_to(port, pdu, now)
+    }
+
+    #[cold]
+    fn turn_to(&mut self, port: u16, pdu: &Pdu<'_>, now: i64) -> bool {
+        let before = self.port.replace(port);
+        let raw = self.number(pdu);
+        let steps = |from: Option<u32>| from.zip(raw).and_then(|(from, raw)| self.forward(from, raw));
+        let newest = steps(self.group_raw);
+        let own = self.cold.ports.number(port, now).map(|number| steps(Some(number)));
+        if let (Some(before), Some(number)) = (before, self.group_raw) {
+            self.cold.ports.left(before, (number, self.datagrams), self.arrived_at);
         }
-        self.clash = Some(port);
-        self.cold.source.set_port(port);
-        true
+        let behind = newest.is_some_and(Steps::is_late).then_some(raw).flatten();
+        self.cold.ports.entered(behind.map(|raw| (raw, self.datagrams)));
+        let turn = Turn { newest, own: own.flatten(), back: own.is_some(), first: before.is_none() };
+        if self.protocol() == Protocol::Ddp {
+            return self.cold.ports.inherits(port, &turn);
+        }
+        if self.clash.is_none() && self.cold.ports.clash(&turn) {
+            self.clash = Some(port);
+            self.cold.source.set_port(port);
+            return true;
+        }
+        // A port that comes back after a long time comes with another session.
+        let long_ago = self.cold.ports.knows(port) && !turn.back;
+        self.cold.ports.is_new(port) || (long_ago && newest.is_some_and(|steps| steps.forward > 1))
+    }
+
+    /// Numbers from one forward to another, modulo the cycle.
+    fn forward(&self, from: u32, to: u32) -> Option<Steps> {
+        let model = self.model.unwrap_or_else(|| Model::prescribed(self.protocol()));
+        let cycle = match self.protocol() {
+            Protocol::Sacn => 256,
+            _ => i64::try_from(model.cycle).unwrap_or(i64::MAX),
+        };
+        let forward = match self.protocol() {
+            Protocol::Sacn => i64::from(to.wrapping_sub(from) & 0xff),
+            _ => model.apart(from, to)?.rem_euclid(cycle.max(1)),
+        };
+        Some(Steps { forward, cycle })
     }
 
     /// The port of the newest datagram.
@@ -497,6 +518,11 @@ impl Flow {
         self.levels += u64::from(pdu.start_code == 0 && pdu.marks.has(Marks::DATA));
         self.last_priority = pdu.priority;
         self.last_preview = pdu.marks.has(Marks::PREVIEW);
+    }
+
+    /// Number of the newest content of a universe; 0 before the first.
+    pub(crate) fn shows(&self) -> u64 {
+        self.content
     }
 
     /// Remembers the content, whose sample is `sampled`, or whose number stands on a tape; says whether it repeats

@@ -1,5 +1,6 @@
 //! Rules that only the whole run can answer: rates, synchronization, identities, discovery, push, the capture.
 
+use super::account::Owners;
 use super::findings::Place;
 use super::flow::Flow;
 use super::model::Unit;
@@ -88,6 +89,10 @@ impl Verifier {
             let lost = (k - 1) * f.datagrams.saturating_sub(f.cold.sessions.max(1));
             let place = start(f);
             self.shared.findings.retract("SEQ-SHARED-COUNTER", index);
+            if f.cold.damaged > 0 && f.cold.damaged.abs_diff(lost) * 10 <= lost {
+                self.evenly_damaged(index, lost);
+                continue;
+            }
             let text = format!(
                 "every datagram is {k} numbers ahead of the one before: either {lost} datagrams were lost evenly, or \
                  the counter is shared with streams that this capture does not show"
@@ -101,6 +106,23 @@ impl Verifier {
             f.cold.sequence.lost += lost;
             f.cold.sequence.ambiguous = true;
             f.cold.owners.unknown += lost;
+        }
+    }
+
+    /// The numbers that a stream skips all the time are those of datagrams that came with a wrong checksum.
+    fn evenly_damaged(&mut self, index: usize, lost: u64) {
+        let f = &mut self.flows[index];
+        let wire = f.cold.damaged.min(lost);
+        f.cold.sequence.lost += lost;
+        f.cold.sequence.lost_min += wire;
+        let of = Owners { wire, unknown: lost - wire, ..Owners::default() };
+        f.cold.owners.wire += of.wire;
+        f.cold.owners.unknown += of.unknown;
+        let (place, last) = (start(f), f.last_stamp);
+        let text = format!("{} lost: so many came with a wrong checksum", counted(lost, "datagram"));
+        let rule = rules::SEQ_LOST;
+        if let Some(found) = self.shared.findings.single(rule, rule.severity, place, text) {
+            (found.count, found.proven, found.last_ns, found.owners) = (lost, wire, last, Some(of));
         }
     }
 
@@ -177,6 +199,9 @@ impl Verifier {
                 hosts.entry(cid).or_default().entry(f.key.source).or_insert(f.index);
             }
         }
+        for by_host in hosts.values_mut().filter(|by_host| by_host.len() > 1) {
+            self.join_addresses(by_host);
+        }
         for (cid, by_host) in hosts.iter().filter(|(_, by_host)| by_host.len() > 1) {
             let shared = SHARED_CIDS.iter().any(|known| cid.starts_with(known));
             let severity = if shared { Severity::Info } else { Severity::Warning };
@@ -190,6 +215,19 @@ impl Verifier {
                     list.join(", ")
                 )
             });
+        }
+    }
+
+    /// Leaves one address of each source that shows the same from several, with the same numbers.
+    fn join_addresses(&self, by_host: &mut BTreeMap<IpAddr, usize>) {
+        let all: Vec<IpAddr> = by_host.keys().copied().collect();
+        for (at, address) in all.iter().enumerate() {
+            let own = self.flows.iter().filter(|f| f.key.source == *address);
+            let others: BTreeSet<IpAddr> =
+                own.flat_map(Flow::one_with).map(|i| self.flows[i].key.source).collect();
+            if all[..at].iter().any(|before| others.contains(before) && by_host.contains_key(before)) {
+                by_host.remove(address);
+            }
         }
     }
 
@@ -278,18 +316,17 @@ impl Verifier {
             let text = || format!("{} travelled as IP fragments", counted(n, "datagram"));
             findings.add_n(rules::CAP_FRAGMENT, place, 0, n, text);
         }
-        for s in self.shared.sources.list.iter().filter(|s| s.offloads()) {
-            let place = Place { stream: None, packet: s.first_bad.0, stamp: s.first_bad.1 };
-            let variant = u32::try_from(s.first_bad.0).unwrap_or(u32::MAX);
+        for s in &self.shared.sources.list {
+            let Some((all, carded, first)) = s.offloaded() else { continue };
+            let place = Place { stream: None, packet: first.0, stamp: first.1 };
+            let variant = u32::try_from(first.0).unwrap_or(u32::MAX);
             let text = || {
                 format!(
-                    "{} of {} checksums of {} are wrong: left to the network card of the capturing host, not a wire error",
-                    s.bad,
-                    s.bad + s.good,
+                    "{carded} of {all} checksums of {} are wrong: left to the network card of the capturing host, not a wire error",
                     s.address
                 )
             };
-            findings.add_n(rules::CAP_OFFLOAD, place, variant, s.bad, text);
+            findings.add_n(rules::CAP_OFFLOAD, place, variant, carded, text);
         }
     }
 

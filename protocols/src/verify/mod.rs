@@ -6,6 +6,7 @@
 pub mod account;
 mod arrive;
 mod cadence;
+mod checks;
 mod chronicle;
 mod chunks;
 mod clock;
@@ -28,6 +29,8 @@ mod model;
 mod noted;
 mod observation;
 mod output;
+mod pauses;
+mod ports;
 mod progress;
 pub mod rig;
 mod rig_check;

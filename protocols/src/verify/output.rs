@@ -42,6 +42,19 @@ pub(crate) struct Tear {
     pub place: (u64, i64),
 }
 
+/// A pause before a frame whose first chunk is the old one: a stutter if another chunk of it is new.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pause {
+    /// Number of the frame.
+    pub frame: i64,
+    /// Record and stamp after it.
+    pub place: (u64, i64),
+    /// Time from frame to frame that is usual, ns.
+    pub period: i64,
+    /// Time since the frame before, ns.
+    pub since: i64,
+}
+
 /// What makes several streams one output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct OutputKey {
@@ -123,6 +136,8 @@ pub(crate) struct Output {
     pub declared: u32,
     /// The last closed frame repeated the one before.
     pub repeating: bool,
+    /// A pause before the frame being put together, until its end shows what it is.
+    pub pause: Option<Pause>,
     /// Streams of it have no usable numbers.
     pub unnumbered: bool,
     /// Frames over time.
@@ -165,6 +180,7 @@ impl Output {
             addresses: Vec::new(),
             declared: 0,
             repeating: false,
+            pause: None,
             unnumbered: false,
             line: FrameLine::new(),
         }
@@ -299,6 +315,12 @@ impl Output {
         let froze = frozen && !self.frozen;
         self.frozen |= frozen;
         Closed { froze }
+    }
+
+    /// A keep-alive was seen, the frame being put together included as far as it is there.
+    pub(crate) fn keeps_alive(&self) -> bool {
+        let paused = |start: i64| self.before.is_some_and(|(_, before)| start - before >= KEEP_ALIVE);
+        self.causes.keep_alive > 0 || self.current.is_some_and(|c| !c.changed && paused(c.start))
     }
 
     /// Data of this output asks for synchronization on `address`; the first few addresses are remembered.

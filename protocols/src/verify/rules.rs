@@ -102,7 +102,7 @@ rules! {
         "60 Hz with 512 slots; E1.11 allows 44.1 Hz";
     TIME_GAP "TIME-GAP" Warning
         "a steady stream paused for over one and a half periods without loss",
-        "The sender stuttered: lights freeze for that long.",
+        "The sender stuttered: lights freeze for that long. A keep-alive, unchanged content after a pause (E1.31 6.6.2), is none.",
         "Look at the sender's scheduler, garbage collection or frame time.",
         "16.7 ms a frame, then 66.7 ms, numbers in order";
     TIME_CLOCK_STEP "TIME-CLOCK-STEP" Warning
@@ -146,13 +146,13 @@ rules! {
         "Capture on one interface.",
         "same addresses, payload and IP id within 5 ms";
     CAP_OFFLOAD "CAP-OFFLOAD" Info
-        "all UDP checksums of a host are wrong: the capturing host leaves them to its network card",
+        "the UDP checksums of a host are wrong, all or all but a few: the capturing host leaves them to its network card",
         "Not a fault of the wire.",
         "Turn off transmit checksum offload to check them.",
         "a capture made on the sender itself";
     CAP_CHECKSUM "CAP-CHECKSUM" Warning
         "datagrams were damaged on the way: wrong UDP checksum beside right ones of the same host",
-        "Receivers throw them away: counted as lost, owner wire.",
+        "Receivers throw them away: counted as lost, owner wire. None of them counts under CAP-OFFLOAD.",
         "Look at cables, connectors and switch port error counters.",
         "one wrong checksum among thousands of right ones";
     CAP_TRUNCATED "CAP-TRUNCATED" Info

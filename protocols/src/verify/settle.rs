@@ -8,7 +8,8 @@ use super::flow::Flow;
 use super::herald::Heralds;
 use super::model::{self, Model, Unit};
 use super::observation::Observation;
-use super::output::{KEEP_ALIVE, Output, OutputKey};
+use super::output::{Output, OutputKey};
+use super::pauses::{keeps_alive, note_pause, pause, pause_of_frame, settle_pause};
 use super::rules;
 use super::sequence::{Gap, Lane, Place, Step};
 use super::sources::Sources;
@@ -16,8 +17,6 @@ use super::untiled::untiled;
 use crate::time::MS;
 use crate::{Marks, Protocol, Severity};
 
-/// A pause of more than so many percent of the period is told.
-pub(super) const GAP_PERCENT: i64 = 150;
 /// Frames with an end mark from which on an end is expected.
 pub(super) const ENDS_LEAST: u64 = 8;
 /// Frames with an end mark for each one without, from which on an end is expected.
@@ -110,7 +109,7 @@ fn add_chunks(flow: &mut Flow, dest: usize, seen: &[Observation], shared: &mut S
     flow.chunks.push(Chunks::new(index, &own, offsets));
 }
 
-fn at(flow: &Flow, o: &Observation) -> At {
+pub(super) fn at(flow: &Flow, o: &Observation) -> At {
     At { stream: Some(flow.index), packet: o.packet, stamp: o.stamp }
 }
 
@@ -274,7 +273,12 @@ fn settle_universe(flow: &mut Flow, o: &Observation, lane: usize, shared: &mut S
         lose(flow, o, lane, gap, Vec::new(), shared);
     }
     match step {
-        Step::InOrder if !o.new_session => pause(flow, o, period, (since, flow.still || o.same), shared),
+        Step::InOrder if !o.new_session => {
+            note_pause(flow, o, period, (since, flow.still || o.same));
+            if !keeps_alive(flow, o, since, shared) {
+                pause(flow, o, period, since, shared);
+            }
+        }
         Step::Gap(gap) => {
             let frame = before.map(|(frame, _)| frame);
             let habit = gap.lost == 1 && o.raw == 1 && at_wrap(flow) && flow.protocol() == Protocol::Sacn;
@@ -443,7 +447,8 @@ fn settle_chunk(flow: &mut Flow, o: &Observation, lane: usize, dest: usize, shar
     if fresh && lost == 0 {
         let since = o.at - flow.chunks[dest].start;
         if !o.new_session && step == Step::InOrder {
-            pause(flow, o, period, (since, shared.outputs[output].repeating), shared);
+            note_pause(flow, o, period, (since, shared.outputs[output].repeating));
+            pause_of_frame(flow, o, frame, (output, period, since), shared);
         }
     }
     let due = flow.chunks[dest].due(o, period).filter(|_| fresh);
@@ -533,6 +538,7 @@ pub(super) fn frame_of(
 /// Closes a chunked output's frame.
 pub(crate) fn close_chunked(flow: usize, output: &mut Output, findings: &mut Findings) {
     let Some(c) = output.current else { return };
+    settle_pause(flow, output, c, findings);
     let place = At { stream: Some(flow), packet: c.packet, stamp: c.start_stamp };
     if output.close().froze {
         frozen(place, findings);
@@ -566,32 +572,6 @@ fn end_of_frame(flow: &mut Flow, o: &Observation, dest: usize, lost: u64, shared
             "a frame stopped short of its usual end although no number is missing: a partial update without push"
                 .to_owned()
         });
-    }
-}
-
-/// A pause of a steady stream in which nothing was lost.
-fn pause(
-    flow: &mut Flow,
-    o: &Observation,
-    period: Option<i64>,
-    (since, repeats): (i64, bool),
-    shared: &mut Shared,
-) {
-    let Some(period) = period.filter(|_| flow.protocol() != Protocol::Kinet) else { return };
-    if since.saturating_mul(100) <= period.saturating_mul(GAP_PERCENT) || o.new_session {
-        return;
-    }
-    flow.cold.paused_at = o.at;
-    flow.cold.keeps_alive |= repeats && since >= KEEP_ALIVE;
-    let place = at(flow, o);
-    let found = shared.findings.add(rules::TIME_GAP, Severity::Warning, place, 0, || {
-        format!("a pause of {} us where {} us are usual; no number is missing", since / 1000, period / 1000)
-    });
-    if let Some(f) = found
-        && f.expected.is_empty()
-    {
-        f.expected = format!("at most {} us", period.saturating_mul(GAP_PERCENT) / 100_000);
-        f.got = format!("{} us", since / 1000);
     }
 }
 

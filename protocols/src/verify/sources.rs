@@ -1,5 +1,6 @@
 //! What is known of sending hosts and of the paths between hosts: checksums, IP ids, copies made by the capture.
 
+use super::checks::{Checks, Damage};
 use crate::time::MS;
 use crate::{Checksum, Datagram};
 use std::collections::HashMap;
@@ -11,8 +12,6 @@ pub(super) const COPY_WINDOW: i64 = 5 * MS;
 const REMEMBERED: usize = 16;
 /// Hosts and paths remembered; further ones have no IP-id witness.
 const PATHS_MAX: usize = 65_536;
-/// More wrong checksums than one beside so many right ones are the network card's.
-pub(super) const OFFLOAD_OF: u64 = 20;
 /// Damaged datagrams remembered per host until a gap claims them.
 const DAMAGED_MAX: usize = 256;
 
@@ -21,12 +20,8 @@ const DAMAGED_MAX: usize = 256;
 pub(crate) struct Source {
     /// Address.
     pub address: IpAddr,
-    /// Datagrams with a right checksum.
-    pub good: u64,
-    /// Datagrams with a wrong one.
-    pub bad: u64,
-    /// First wrong one: record and stamp.
-    pub first_bad: (u64, i64),
+    /// Checksums of datagrams sent whole, and of those sent as IP fragments: network cards leave these alone.
+    pub checks: [Checks; 2],
     damaged: Vec<(SocketAddr, i64)>,
     last_id: Option<u16>,
     /// Places where the IP id of all its datagrams together did not go up by exactly one.
@@ -42,9 +37,18 @@ impl Source {
         self.last_id = ip_id;
     }
 
-    /// Its wrong checksums are the network card's, not the wire's: all or many are wrong.
-    pub(crate) fn offloads(&self) -> bool {
-        self.bad > 0 && (self.good == 0 || self.bad * OFFLOAD_OF > self.good.max(OFFLOAD_OF))
+    /// Nothing about its checksums is open: another right one says nothing.
+    #[inline]
+    pub(crate) fn is_calm(&self) -> bool {
+        self.checks[0].is_calm()
+    }
+
+    /// Checksums seen, and of them the wrong ones that were left to the network card, with the place of the first.
+    pub(crate) fn offloaded(&self) -> Option<(u64, u64, (u64, i64))> {
+        let all = self.checks.iter().fold(0, |sum, c| sum + c.all());
+        let carded = self.checks.iter().fold(0, |sum, c| sum + c.carded);
+        let first = self.checks.iter().filter(|c| c.carded > 0).map(|c| c.first).min()?;
+        Some((all, carded, first))
     }
 
     /// Damaged datagrams to this destination since `after`; they are taken off the list.
@@ -103,9 +107,7 @@ impl Sources {
         self.by_address.insert(address, self.list.len());
         self.list.push(Source {
             address,
-            good: 0,
-            bad: 0,
-            first_bad: (0, 0),
+            checks: [Checks::default(); 2],
             damaged: Vec::new(),
             last_id: None,
             breaks: 0,
@@ -127,25 +129,32 @@ impl Sources {
         Some(self.paths.len() - 1)
     }
 
-    /// Counts a checksum; `true` when the datagram is damaged: wrong beside good ones of the same host.
-    pub(crate) fn checksum(&mut self, source: usize, d: &Datagram<'_>, at: i64, place: (u64, i64)) -> bool {
+    /// Counts a checksum, of a datagram that breaks no shape rule or does: how many wrong ones turn out to be damage with it, the first one's place, and whether the
+    /// datagram itself is damaged.
+    pub(crate) fn checksum(
+        &mut self,
+        source: usize,
+        d: &Datagram<'_>,
+        sound: bool,
+        at: i64,
+        place: (u64, i64),
+    ) -> Damage {
         let s = &mut self.list[source];
+        let checks = &mut s.checks[usize::from(d.link.fragments > 1)];
         match d.link.checksum {
-            Checksum::Good => s.good += 1,
-            Checksum::Bad => {
-                if s.bad == 0 {
-                    s.first_bad = place;
-                }
-                s.bad += 1;
-                let damaged = !s.offloads();
-                if damaged && s.damaged.len() < DAMAGED_MAX {
-                    s.damaged.push((d.destination, at));
-                }
-                return damaged;
+            Checksum::Good => {
+                let (before, sound) = checks.right();
+                Damage { before, sound, itself: false, first: checks.first }
             }
-            Checksum::Absent | Checksum::Unknown => {}
+            Checksum::Bad if checks.wrong(place, sound) => {
+                if s.damaged.len() >= DAMAGED_MAX {
+                    s.damaged.remove(0);
+                }
+                s.damaged.push((d.destination, at));
+                Damage { before: 0, sound: 0, itself: true, first: place }
+            }
+            Checksum::Bad | Checksum::Absent | Checksum::Unknown => Damage::default(),
         }
-        false
     }
 }
 

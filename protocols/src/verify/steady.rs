@@ -16,6 +16,7 @@ use super::model::Unit;
 use super::observation::Observation;
 use super::sequence::Step;
 use super::settle::{Shared, frame_of, moved};
+use super::sources::Source;
 use crate::{Arrival, Checksum, Datagram, Marks, Pdu, Protocol};
 
 /// What a header says, and where its datagrams belong.
@@ -84,7 +85,10 @@ impl Verifier {
         self.fetch_ahead();
         let (expected, raw, data) = self.heads.expected(d)?;
         let flow = self.flows.get_mut(expected.flow as usize)?;
-        let intact = d.link.checksum != Checksum::Bad && d.link.fragments <= 1;
+        let right = d.link.checksum == Checksum::Good;
+        let calm =
+            !right || self.shared.sources.list.get(expected.source as usize).is_some_and(Source::is_calm);
+        let intact = calm && d.link.checksum != Checksum::Bad && d.link.fragments <= 1;
         if !intact || self.leap.is_some() || !is_settled(flow, d, now, expected.facts()) {
             return None;
         }
@@ -117,7 +121,7 @@ impl Verifier {
         self.kinds[usize::from(expected.kind)].1 += 1;
         let source = &mut self.shared.sources.list[expected.source as usize];
         source.follow(d.link.ip_id);
-        source.good += u64::from(d.link.checksum == Checksum::Good);
+        source.checks[0].good += u64::from(right);
         o.ip_runs_on = flow.destinations[0].runs_on(breaks, Some(source.breaks)) && d.link.ip_id.is_some();
         flow.destinations[0].stride.follow(d.link.ip_id.unwrap_or(0));
         let (index, output, chunked) = (expected.flow as usize, expected.output as usize, expected.chunked);

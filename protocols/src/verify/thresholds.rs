@@ -1,8 +1,8 @@
 //! What the verifier judges by, taken from the constants it uses. It decides nothing.
 
 use super::{
-    arrive, cadence, clock, conflict, episodes, evidence, finish, herald, judge, output, rig_check, sequence,
-    settle, sources, tiles,
+    arrive, cadence, checks, clock, conflict, episodes, evidence, finish, herald, judge, output, pauses,
+    ports, rig_check, sequence, settle, sources, tiles,
 };
 use crate::Protocol;
 use crate::attribution::STALL_LIMIT;
@@ -69,9 +69,10 @@ thresholds! {
             judge::hertz(judge::dmx_limit_mhz(24)), judge::SLOT_US, judge::SHORTEST_US,
             judge::RATE_PERCENT - 100, judge::RATE_LEAST),
         "E1.11 timing by E1.31 6.6.1";
-    "verify/settle.rs": "pause of a steady stream without a loss", ["TIME-GAP"],
-        format!("more than {} % of its period", settle::GAP_PERCENT),
-        "the severity list of the command line";
+    "verify/pauses.rs": "pause of a steady stream without a loss", ["TIME-GAP"],
+        format!("more than {} % of its period; unchanged content after {} and more is a keep-alive, and a sender of keep-alives \
+            may pause while its content stands still", pauses::GAP_PERCENT, time(output::KEEP_ALIVE)),
+        "the severity list of the command line; E1.31 6.6.2";
     "verify/cadence.rs": "when a stream counts as steady", ["TIME-GAP", "SEQ-AMBIGUOUS"],
         format!("{} intervals at least; of the last {} three quarters lie within a quarter of their median",
             cadence::ENOUGH, cadence::KEPT),
@@ -86,9 +87,17 @@ thresholds! {
         format!("more than {}", time(arrive::SACN_TIMEOUT)), "E1.31 11.1.2";
     "verify/conflict.rs": "two sACN, DDP or BigPacket sources at once",
         ["SRC-CONFLICT", "SRC-LOWER-PRIORITY"],
-        format!("both seen within {}; a conflict after {} turns, so that a hand-over is none",
-            time(conflict::ACTIVE), conflict::TURNS),
+        format!("both seen within {}; a conflict after {} turns, {} of them back, so that a hand-over is none",
+            time(conflict::ACTIVE), conflict::TURNS, conflict::RETURNS),
         "E1.31 6.7.1";
+    "verify/conflict.rs": "one sACN source at several addresses", ["SRC-CONFLICT", "SACN-S31"],
+        format!("the same CID and content within {}; for SACN-S31 a quarter of them with the same number, too",
+            time(conflict::ACTIVE)),
+        "own choice: while content stands still every second datagram meets its own number";
+    "verify/ports.rs": "a source port that comes back is a second sender's", ["SRC-CONFLICT", "SACN-S31"],
+        format!("within {}, with a number of its own; up to {} behind the newest after {} times",
+            time(conflict::ACTIVE_ARTNET), ports::LATE, ports::CLASH / ports::DOUBT),
+        "E1.31 6.7.2 for what is late, else own choice";
     "verify/conflict.rs": "two Art-Net sources at once", ["ARTNET-A14", "SRC-LOWER-PRIORITY"],
         format!("both seen within {}", time(conflict::ACTIVE_ARTNET)),
         "covers the repeat of unchanged levels (Art-Net 4, ArtDmx)";
@@ -99,8 +108,9 @@ thresholds! {
         "3".to_owned(), "E1.31 6.2.6";
     "verify/sources.rs": "the same datagram with the same IP id twice", ["CAP-DUPLICATE"],
         format!("within {}", time(sources::COPY_WINDOW)), "the counter glossary";
-    "verify/sources.rs": "wrong checksums of a host that are the network card's", ["CAP-OFFLOAD", "CAP-CHECKSUM"],
-        format!("all, or more than 1 beside {} right ones; fewer are damage", sources::OFFLOAD_OF), "own choice";
+    "verify/checks.rs": "wrong checksums of a host that are the network card's", ["CAP-OFFLOAD", "CAP-CHECKSUM"],
+        format!("all, or {} and more for each right one; fewer are damage", checks::OFFLOAD_OF),
+        "own choice: of 65,536 that are left to the card chance makes one right";
     "verify/judge.rs": "ArtSync that stays away", ["ARTNET-A13"],
         format!("more than {}", time(judge::ART_SYNC)), "Art-Net 4, ArtSync";
     "ddp/mod.rs": "data octets of a datagram", ["DDP-D11"],
