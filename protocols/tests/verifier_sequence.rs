@@ -203,8 +203,14 @@ fn a_restart_with_first_numbers_just_ahead_is_no_loss_however_long_it_took() {
     // and the ids, where they say anything, moved by another number.
     for kind in [Sacn, ArtNet] {
         for ids in EVERY_ID {
-            for (period, periods) in [(HZ40, 2), (HZ40, 8), (HZ40, 120), (HZ40, 400), (HZ40, 48_000), (HZ1, 10)] {
-                let a = Sender::new(kind, ids, period).sends(until(kind, 55)).restarts(periods).sends(AFTER).account();
+            for (period, periods) in
+                [(HZ40, 2), (HZ40, 8), (HZ40, 120), (HZ40, 400), (HZ40, 48_000), (HZ1, 10)]
+            {
+                let a = Sender::new(kind, ids, period)
+                    .sends(until(kind, 55))
+                    .restarts(periods)
+                    .sends(AFTER)
+                    .account();
                 let text = format!("{kind:?} {ids:?} {period} {periods}: {:?}", a.findings);
                 assert_eq!(told(&a), (0, 0, false, 1), "{text}");
                 assert!(has(&a, "SEQ-RESTART") && !has(&a, "SEQ-AMBIGUOUS"), "{text}");
@@ -236,9 +242,18 @@ fn a_loss_that_ends_at_the_first_number_stays_a_proven_loss() {
     for (kind, period) in [(Sacn, HZ40), (ArtNet, HZ40), (ArtNet, HZ1)] {
         for ids in EVERY_ID {
             for lost in [1, 2, 7, 8, 20, 55] {
-                let a = Sender::new(kind, ids, period).sends(until(kind, lost)).loses(lost).sends(AFTER).account();
+                let a = Sender::new(kind, ids, period)
+                    .sends(until(kind, lost))
+                    .loses(lost)
+                    .sends(AFTER)
+                    .account();
                 let lost = u64::from(lost);
-                assert_eq!(told(&a), (lost, lost, false, 0), "{kind:?} {ids:?} {period} {lost}: {:?}", a.findings);
+                assert_eq!(
+                    told(&a),
+                    (lost, lost, false, 0),
+                    "{kind:?} {ids:?} {period} {lost}: {:?}",
+                    a.findings
+                );
             }
         }
     }
@@ -259,7 +274,12 @@ fn a_loss_anywhere_else_stays_a_proven_loss() {
                 }
                 let a = Sender::new(kind, ids, period).sends(BEFORE + 10).loses(lost).sends(AFTER).account();
                 let lost = u64::from(lost * kind.chunks());
-                assert_eq!(told(&a), (lost, lost, false, 0), "{kind:?} {ids:?} {period} {lost}: {:?}", a.findings);
+                assert_eq!(
+                    told(&a),
+                    (lost, lost, false, 0),
+                    "{kind:?} {ids:?} {period} {lost}: {:?}",
+                    a.findings
+                );
             }
         }
     }
@@ -270,13 +290,15 @@ fn numbers_for_which_time_has_no_room_prove_no_loss() {
     // 56 numbers in 2 periods at the same pace: not the first number, so no restart, and nothing but the number says lost.
     for kind in [Sacn, ArtNet, Big] {
         for ids in NO_WITNESS {
-            let a = Sender::new(kind, ids, HZ40).sends(BEFORE + 10).pauses(1).skips(56).sends(AFTER).account();
+            let a =
+                Sender::new(kind, ids, HZ40).sends(BEFORE + 10).pauses(1).skips(56).sends(AFTER).account();
             let (_, proven, ambiguous, restarts) = told(&a);
             assert_eq!((proven, ambiguous, restarts), (0, true, 0), "{kind:?} {ids:?}: {:?}", a.findings);
             assert!(!has(&a, "SEQ-LOST"), "{kind:?} {ids:?}: {:?}", a.findings);
         }
         // The ids run on without a hole: they were not sent.
-        let a = Sender::new(kind, Counted, HZ40).sends(BEFORE + 10).pauses(1).skips(56).sends(AFTER).account();
+        let a =
+            Sender::new(kind, Counted, HZ40).sends(BEFORE + 10).pauses(1).skips(56).sends(AFTER).account();
         assert_eq!(told(&a), (0, 0, false, 0), "{kind:?}: {:?}", a.findings);
     }
 }
@@ -284,7 +306,17 @@ fn numbers_for_which_time_has_no_room_prove_no_loss() {
 #[test]
 fn whole_cycles_lost_from_a_steady_stream_are_ambiguous_and_no_pass() {
     // Content that changes: time alone says it. Nothing but whole cycles is missing, so that no number proves it.
-    let cases = [(Sacn, 256), (Sacn, 512), (ArtNet, 255), (ArtNet, 510), (ArtNet, 765), (ArtNetZero, 256), (Ddp, 15), (Ddp, 30), (DdpChunks, 5)];
+    let cases = [
+        (Sacn, 256),
+        (Sacn, 512),
+        (ArtNet, 255),
+        (ArtNet, 510),
+        (ArtNet, 765),
+        (ArtNetZero, 256),
+        (Ddp, 15),
+        (Ddp, 30),
+        (DdpChunks, 5),
+    ];
     for (kind, lost) in cases {
         for ids in EVERY_ID {
             let a = Sender::new(kind, ids, HZ40).sends(BEFORE).loses(lost).sends(AFTER).account();
@@ -416,7 +448,12 @@ fn art_net_that_goes_through_zero_is_a_dialect_from_its_first_wrap_on() {
 #[test]
 fn a_zero_that_is_lost_from_a_cycle_with_zero_is_a_loss_of_one() {
     for lost in [1, 2, 30] {
-        let a = Sender::new(ArtNetZero, Counted, HZ40).skips(200).sends(56 + 512).loses(lost).sends(900).account();
+        let a = Sender::new(ArtNetZero, Counted, HZ40)
+            .skips(200)
+            .sends(56 + 512)
+            .loses(lost)
+            .sends(900)
+            .account();
         let lost = u64::from(lost);
         assert_eq!(told(&a), (lost, lost, false, 0), "{lost}: {:?}", a.findings);
         assert!(has(&a, "SEQ-DIALECT") && !has(&a, "SEQ-UNUSED"), "{:?}", a.findings);
@@ -426,7 +463,58 @@ fn a_zero_that_is_lost_from_a_cycle_with_zero_is_a_loss_of_one() {
 #[test]
 fn a_restart_of_a_cycle_with_zero_is_one() {
     for sent in [250, 400, 470, 500] {
-        let a = Sender::new(ArtNetZero, Unseen, HZ40).skips(200).sends(sent).restarts(400).sends(AFTER).account();
+        let a =
+            Sender::new(ArtNetZero, Unseen, HZ40).skips(200).sends(sent).restarts(400).sends(AFTER).account();
         assert_eq!(told(&a), (0, 0, false, 1), "{sent}: {:?}", a.findings);
+    }
+}
+
+#[test]
+fn healthy_bursts_with_pauses_between_lose_nothing() {
+    // A sender on events: 2 to 8 frames 1 ms apart, then 50 to 500 ms nothing. Nothing here is a cadence.
+    for kind in [Sacn, ArtNet, Ddp, DdpChunks, DdpFrames, Big] {
+        for ids in NO_WITNESS {
+            for seed in [3_u32, 5, 8, 11] {
+                let mut dice = seed;
+                let mut roll = |n: u32| {
+                    dice = dice.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                    (dice >> 8) % n
+                };
+                let mut s = Sender::new(kind, ids, MS);
+                for _ in 0..80 {
+                    s = s.sends(2 + roll(7)).pauses(50 + i64::from(roll(450)));
+                }
+                let a = s.account();
+                assert_eq!(told(&a), (0, 0, false, 0), "{kind:?} {ids:?} {seed}: {:?}", a.findings);
+            }
+        }
+    }
+}
+
+#[test]
+fn frames_lost_from_a_look_that_stands_still_are_lost_as_from_a_moving_one() {
+    // 100 and more repeats at the pace: time speaks as it does with content that changes.
+    for still in [false, true] {
+        for (kind, period, lost, proven) in [
+            (DdpChunks, HZ40, 2, 12),
+            (DdpChunks, HZ40, 4, 9),
+            (ArtNet, HZ40, 130, 130),
+            (ArtNet, HZ40, 200, 200),
+            (Sacn, HZ40, 60, 60),
+            (Sacn, HZ40, 90, 90),
+        ] {
+            let s = Sender::new(kind, Unseen, period);
+            let s = if still { s.still() } else { s };
+            let a = s.sends(120).loses(lost).sends(AFTER).account();
+            let text = format!("{kind:?} {lost} {still}: {:?}", a.findings);
+            assert_eq!((told(&a).0, told(&a).1), (u64::from(lost * kind.chunks()), proven), "{text}");
+        }
+        // Over 2.5 s a session of sACN ends, so that nothing is proven; at 1 Hz after 2 losses.
+        for (period, lost) in [(HZ40, 126), (HZ40, 200), (HZ1, 4)] {
+            let s = Sender::new(Sacn, Unseen, period);
+            let s = if still { s.still() } else { s };
+            let a = s.sends(120).loses(lost).sends(AFTER).account();
+            assert_eq!(told(&a), (u64::from(lost), 0, true, 1), "{lost} {still}: {:?}", a.findings);
+        }
     }
 }

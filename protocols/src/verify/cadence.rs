@@ -7,6 +7,11 @@ pub(super) const KEPT: usize = 32;
 /// Fewest intervals that may speak.
 pub(super) const ENOUGH: usize = 8;
 
+/// Periods beyond which an interval is a pause.
+pub(super) const PAUSE: u32 = 8;
+/// A stream that pauses more often than once in so many intervals comes in bursts: what lies inside of them is no period.
+pub(super) const PAUSES_ONE_IN: usize = 12;
+
 /// Once the memory is full the period is worked out anew after this many intervals.
 const REFRESH: u32 = 15;
 /// Intervals of the long run; beyond it the older half is forgotten bit by bit.
@@ -147,7 +152,9 @@ impl Cadence {
         }
         let (least, most) = (middle - middle / 4, middle.saturating_add(middle / 4));
         let near: u32 = kept.iter().map(|v| u32::from(*v >= least && *v <= most)).sum();
-        self.steady = near as usize * 4 >= self.len * 3;
+        let pause = middle.saturating_mul(PAUSE);
+        let pauses: u32 = kept.iter().map(|v| u32::from(*v > pause)).sum();
+        self.steady = near as usize * 4 >= self.len * 3 && pauses as usize * PAUSES_ONE_IN <= self.len;
     }
 }
 
@@ -170,6 +177,18 @@ mod tests {
         }
         assert!(regular.steady().is_some_and(|p| (16_600_000..16_800_000).contains(&p)));
         assert_eq!(bursty.steady(), None);
+    }
+
+    #[test]
+    fn bursts_of_a_few_with_pauses_between_have_no_period_and_a_rare_pause_changes_none() {
+        let steady = |long: u64| {
+            let mut c = Cadence::default();
+            let intervals = (0..200).map(|i| if i % long == long - 1 { 120_000_000 } else { 1_000_000 });
+            let told = intervals.filter(|i| !c.add(*i) && c.steady().is_some());
+            told.count()
+        };
+        assert_eq!([steady(4), steady(5), steady(8)], [0, 0, 0]);
+        assert!(steady(100) > 150, "{}", steady(100));
     }
 
     #[test]

@@ -69,7 +69,10 @@ mod tests {
         for by in [1, 12] {
             let even = (0..40u16).map(|n| 65_300u16.wrapping_add(n * by));
             let moved = last(even.chain([65_300u16.wrapping_add((39 + 56) * by)]));
-            assert!(moved.says(55) && !moved.says(0) && !moved.says(25) && moved.denies(0), "{by}: {moved:?}");
+            assert!(
+                moved.says(55) && !moved.says(0) && !moved.says(25) && moved.denies(0),
+                "{by}: {moved:?}"
+            );
         }
     }
 
