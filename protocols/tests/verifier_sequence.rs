@@ -468,3 +468,53 @@ fn a_restart_of_a_cycle_with_zero_is_one() {
         assert_eq!(told(&a), (0, 0, false, 1), "{sent}: {:?}", a.findings);
     }
 }
+
+#[test]
+fn healthy_bursts_with_pauses_between_lose_nothing() {
+    // A sender on events: 2 to 8 frames 1 ms apart, then 50 to 500 ms nothing. Nothing here is a cadence.
+    for kind in [Sacn, ArtNet, Ddp, DdpChunks, DdpFrames, Big] {
+        for ids in NO_WITNESS {
+            for seed in [3_u32, 5, 8, 11] {
+                let mut dice = seed;
+                let mut roll = |n: u32| {
+                    dice = dice.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                    (dice >> 8) % n
+                };
+                let mut s = Sender::new(kind, ids, MS);
+                for _ in 0..80 {
+                    s = s.sends(2 + roll(7)).pauses(50 + i64::from(roll(450)));
+                }
+                let a = s.account();
+                assert_eq!(told(&a), (0, 0, false, 0), "{kind:?} {ids:?} {seed}: {:?}", a.findings);
+            }
+        }
+    }
+}
+
+#[test]
+fn frames_lost_from_a_look_that_stands_still_are_lost_as_from_a_moving_one() {
+    // 100 and more repeats at the pace: time speaks as it does with content that changes.
+    for still in [false, true] {
+        for (kind, period, lost, proven) in [
+            (DdpChunks, HZ40, 2, 12),
+            (DdpChunks, HZ40, 4, 9),
+            (ArtNet, HZ40, 130, 130),
+            (ArtNet, HZ40, 200, 200),
+            (Sacn, HZ40, 60, 60),
+            (Sacn, HZ40, 90, 90),
+        ] {
+            let s = Sender::new(kind, Unseen, period);
+            let s = if still { s.still() } else { s };
+            let a = s.sends(120).loses(lost).sends(AFTER).account();
+            let text = format!("{kind:?} {lost} {still}: {:?}", a.findings);
+            assert_eq!((told(&a).0, told(&a).1), (u64::from(lost * kind.chunks()), proven), "{text}");
+        }
+        // Over 2.5 s a session of sACN ends, so that nothing is proven; at 1 Hz after 2 losses.
+        for (period, lost) in [(HZ40, 126), (HZ40, 200), (HZ1, 4)] {
+            let s = Sender::new(Sacn, Unseen, period);
+            let s = if still { s.still() } else { s };
+            let a = s.sends(120).loses(lost).sends(AFTER).account();
+            assert_eq!(told(&a), (u64::from(lost), 0, true, 1), "{lost} {still}: {:?}", a.findings);
+        }
+    }
+}

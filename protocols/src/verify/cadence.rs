@@ -10,6 +10,11 @@ pub(super) const KEPT: usize = 32;
 /// Fewest intervals that may speak.
 pub(super) const ENOUGH: usize = 8;
 
+/// Periods beyond which an interval is a pause.
+pub(super) const PAUSE: u32 = 8;
+/// A stream that pauses more often than once in so many intervals comes in bursts: what lies inside of them is no period.
+pub(super) const PAUSES_ONE_IN: u32 = 12;
+
 /// Once the memory is full the period is worked out anew after this many intervals.
 const REFRESH: u32 = 15;
 /// Intervals of the long run; beyond it the older half is forgotten bit by bit.
@@ -162,7 +167,10 @@ impl Cadence {
         }
         let (least, most) = (middle - middle / 4, middle.saturating_add(middle / 4));
         let near: u32 = kept.iter().map(|v| u32::from(*v >= least && *v <= most)).sum();
-        self.steady = near * 4 >= u32::from(self.len) * 3;
+        let pause = middle.saturating_mul(PAUSE);
+        let pauses: u32 = kept.iter().map(|v| u32::from(*v > pause)).sum();
+        let len = u32::from(self.len);
+        self.steady = near * 4 >= len * 3 && pauses * PAUSES_ONE_IN <= len;
     }
 }
 
@@ -226,6 +234,19 @@ mod tests {
         ends[..KEPT / 2].fill(u32::MAX);
         assert_eq!((median(&ends), median(&[u32::MAX; KEPT])), (u32::MAX, u32::MAX));
         assert_eq!((select(&ends), select(&[])), (u32::MAX, 0));
+    }
+
+    #[test]
+    fn bursts_of_a_few_with_pauses_between_have_no_period_and_a_rare_pause_changes_none() {
+        let steady = |long: u64| {
+            let mut c = Cadence::default();
+            let intervals = (0..200).map(|i| if i % long == long - 1 { 120_000_000 } else { 1_000_000 });
+            // One pause among few intervals may be a stutter; two make bursts.
+            let told = intervals.enumerate().filter(|(n, i)| !c.add(*i) && c.steady().is_some() && *n >= 16);
+            told.count()
+        };
+        assert_eq!([steady(4), steady(5), steady(8)], [0, 0, 0]);
+        assert!(steady(100) > 150, "{}", steady(100));
     }
 
     #[test]

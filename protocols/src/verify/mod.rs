@@ -4,6 +4,7 @@
 //! Everything is bounded; what goes beyond a bound is counted and said in `Account::limits`.
 
 pub mod account;
+mod anew;
 mod arrive;
 mod cadence;
 mod checks;
@@ -21,6 +22,7 @@ mod finish;
 mod flow;
 mod frames;
 mod glance;
+mod habits;
 mod heads;
 mod herald;
 mod judge;

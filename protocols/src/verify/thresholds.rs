@@ -1,8 +1,8 @@
 //! What the verifier judges by, taken from the constants it uses. It decides nothing.
 
 use super::{
-    arrive, cadence, checks, clock, conflict, episodes, evidence, finish, herald, judge, output, pauses,
-    ports, rig_check, sequence, settle, sources, tiles,
+    anew, arrive, cadence, checks, clock, conflict, episodes, evidence, finish, habits, herald, judge,
+    output, pauses, ports, rig_check, sequence, settle, sources, tiles,
 };
 use crate::Protocol;
 use crate::attribution::STALL_LIMIT;
@@ -35,6 +35,13 @@ thresholds! {
             window(Protocol::Sacn), window(Protocol::ArtNet), window(Protocol::Ddp), sequence::LATE_MAX
         ),
         "E1.31 6.7.2 for sACN; half of the cycle for the others";
+    "verify/anew.rs": "frames by which numbers and time are apart where the first number comes again, or where there was no \
+        time for the numbers that are missing", ["SEQ-RESTART", "SEQ-AMBIGUOUS"],
+        format!("{} and more", anew::LEAP), "own choice: no jitter of a steady stream is so long";
+    "verify/habits.rs": "silence over content that comes again which is no sign of a loss", ["SEQ-AMBIGUOUS"],
+        format!("up to {} of sACN and {} of Art-Net, unless the sender went on with it for {} before, or the IP id moved",
+            time(habits::SACN_KEEP_ALIVE), time(habits::ART_KEEP_ALIVE), time(habits::INSISTS_FOR)),
+        "E1.31 6.6.2: 1 s; Art-Net 4: about 4 s";
     "verify/episodes.rs": "gaps of a stream that are told as one finding", ["SEQ-LOST", "SEQ-AMBIGUOUS"],
         format!("no further apart than {}", time(episodes::EPISODE)), "own choice";
     "verify/herald.rs": "time after which a hole is told while the run goes on, where numbers would let it be filled \
@@ -74,8 +81,9 @@ thresholds! {
             may pause while its content stands still", pauses::GAP_PERCENT, time(output::KEEP_ALIVE)),
         "the severity list of the command line; E1.31 6.6.2";
     "verify/cadence.rs": "when a stream counts as steady", ["TIME-GAP", "SEQ-AMBIGUOUS"],
-        format!("{} intervals at least; of the last {} three quarters lie within a quarter of their median",
-            cadence::ENOUGH, cadence::KEPT),
+        format!("{} intervals at least; of the last {} three quarters lie within a quarter of their median, and one in {} at \
+                 most is a pause of over {} of it",
+            cadence::ENOUGH, cadence::KEPT, cadence::PAUSES_ONE_IN, cadence::PAUSE),
         "own choice: a stream that sends on change has no period";
     "verify/clock.rs": "stamps of a capture that step back", ["TIME-CLOCK-STEP"],
         format!("{} and more; less is jitter between queues", time(clock::JITTER)), "own choice";
