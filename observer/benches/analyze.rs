@@ -2,11 +2,11 @@
 //! of this thread; every arm, ratio and goal in one run. Interleaved blocks in a seeded random order; a block that the
 //! host disturbed (limits in `offline/block.rs`) is told and made again.
 //!
-//! `cargo bench -p wireproof --features libpcap --bench analyze [-- DATAGRAMS|FILE] [--in DIR] [--blocks N]`: without
-//! FILE a pcap file of 64 sACN universes (638 octets), 5 DDP displays of 6 datagrams (1,450 octets) and 32 Art-Net
-//! port-addresses (530 octets) at 60 frames a second, every 20,011th datagram lost, is made in DIR (`/dev/shm`, where
-//! there is one) and removed afterwards. Best tied to one processor and before everything else:
-//! `taskset -c 1 chrt -f 30`.
+//! `cargo bench -p wireproof --features libpcap --bench analyze [-- DATAGRAMS|FILE] [--universes N] [--in DIR]
+//! [--blocks N]`: without FILE a pcap file of 64 sACN universes (638 octets), 5 DDP displays of 6 datagrams (1,450
+//! octets) and 32 Art-Net port-addresses (530 octets) at 60 frames a second, every 20,011th datagram lost, is made in DIR
+//! (`/dev/shm`, where there is one) and removed afterwards; with `--universes` it holds so many of sACN and nothing else.
+//! Best tied to one processor and before everything else: `taskset -c 1 chrt -f 30`.
 //!
 //! `-- --instructions [--bless]` counts instructions under callgrind instead, which no other load disturbs, and fails
 //! when a pass takes more than its budget in `offline/budget.txt`.

@@ -37,8 +37,8 @@ impl Captured {
         if free < need {
             return Err(format!("{} MB of memory are free, {} are needed", free >> 20, need >> 20).into());
         }
-        let (small, _) = written(&options.folder, options.datagrams / SMALLER)?;
-        let (large, planted) = written(&options.folder, options.datagrams)?;
+        let (small, _) = written(options, options.datagrams / SMALLER)?;
+        let (large, planted) = written(options, options.datagrams)?;
         let octets = large.as_file().metadata()?.len();
         Ok(Captured { given: None, made: Some((small, large)), planted: Some(planted), octets })
     }
@@ -71,10 +71,11 @@ fn peak_over(path: &Path) -> Outcome<(u64, u64)> {
     Ok((fs::metadata(path)?.len(), said.trim().parse()?))
 }
 
-fn written(folder: &Path, datagrams: usize) -> Outcome<(NamedTempFile, u64)> {
-    let file = tempfile::Builder::new().prefix("wireproof-bench-").suffix(".pcap").tempfile_in(folder)?;
+fn written(options: &Options, datagrams: usize) -> Outcome<(NamedTempFile, u64)> {
+    let mut named = tempfile::Builder::new();
+    let file = named.prefix("wireproof-bench-").suffix(".pcap").tempfile_in(&options.folder)?;
     let mut out = BufWriter::with_capacity(1 << 20, File::create(file.path())?);
-    let (_, lost) = traffic::write(datagrams, &mut out)?;
+    let (_, lost) = traffic::write(datagrams, options.universes, &mut out)?;
     Ok((file, lost))
 }
 

@@ -24,7 +24,7 @@ pub(crate) fn run(bless: bool) -> Outcome<()> {
         return line("SKIPPED instructions: valgrind is not installed");
     }
     let file = tempfile::Builder::new().prefix("wireproof-bench-").suffix(".pcap").tempfile()?;
-    let (datagrams, _) = traffic::write(DATAGRAMS, &mut BufWriter::new(File::create(file.path())?))?;
+    let (datagrams, _) = traffic::write(DATAGRAMS, None, &mut BufWriter::new(File::create(file.path())?))?;
     let mut counts = Vec::new();
     for pass in PASSES {
         let (once, thrice) = (count(pass, file.path(), 1)?, count(pass, file.path(), 3)?);

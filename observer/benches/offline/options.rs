@@ -14,6 +14,8 @@ pub(crate) struct Options {
     pub(crate) file: Option<PathBuf>,
     /// Datagrams of the one that is made.
     pub(crate) datagrams: usize,
+    /// Universes of sACN in it, and nothing else; the usual network when it is not said.
+    pub(crate) universes: Option<u16>,
     /// Where it is made.
     pub(crate) folder: PathBuf,
     /// Blocks to measure.
@@ -32,13 +34,22 @@ impl Options {
         let memory = Path::new("/dev/shm");
         let folder = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
         let (datagrams, blocks) = (DATAGRAMS, BLOCKS);
-        let mut o =
-            Options { file: None, datagrams, folder, blocks, instructions: false, bless: false, alone: None };
+        let mut o = Options {
+            file: None,
+            datagrams,
+            universes: None,
+            folder,
+            blocks,
+            instructions: false,
+            bless: false,
+            alone: None,
+        };
         let mut words = arguments.filter(|word| word != "--bench");
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or(format!("{word} needs a value"));
             match word.as_str() {
                 "--in" => o.folder = value()?.into(),
+                "--universes" => o.universes = Some(value()?.parse::<u16>()?.max(1)),
                 "--blocks" => o.blocks = value()?.parse::<usize>()?.max(1),
                 "--alone" => o.alone = Some((value()?, value()?.into(), value()?.parse()?)),
                 "--instructions" => o.instructions = true,
