@@ -35,7 +35,7 @@ impl Dissector {
     pub fn dissect<'a>(&'a mut self, record: &Record<'a>) -> Item<'a> {
         match usual::datagram(record, self.headers_only) {
             Some(datagram) => Item::Datagram(record.arrival(), datagram),
-            None => self.any(record),
+            None => self.any(&{ *record }),
         }
     }
 
@@ -44,7 +44,8 @@ impl Dissector {
     pub fn dissect_into<'a>(&'a mut self, record: &Record<'a>, taker: &mut (impl Taker + ?Sized)) {
         match usual::datagram(record, self.headers_only) {
             Some(datagram) => taker.datagram(record.arrival(), &datagram),
-            None => taker.item(self.any(record)),
+            // A copy for whoever is called: only where its address is given away does a record have to lie in memory.
+            None => taker.item(self.any(&{ *record })),
         }
     }
 
