@@ -36,7 +36,8 @@ impl Bench {
         let arguments = ["device", "--rig", "device.toml", "--ring", "ring", "--http", "127.0.0.1:0"];
         let rest =
             ["--control", "control", "--token-file", "token", "--records", &records, "--format", "json"];
-        let all = [&arguments[..], &rest, more].concat();
+        // Beside other work on this host an idle service would not answer within an arm.
+        let all = [&arguments[..], &rest, &["--http-normal-priority"], more].concat();
         let device = Running::until(folder.path(), &all, "the ring is at http://");
         let web = Web::of(&device);
         web.until(|status| status["engine"]["frames"].as_u64() > Some(30));
@@ -228,7 +229,7 @@ fn a_clean_soak_passes_with_its_bound_on_a_bounded_disk_and_its_bundle_verifies(
 
 #[test]
 fn a_loss_behind_the_device_fails_the_soak_and_is_the_wires() {
-    // Settling waits for two seconds without a gap: the next one falls into the window, even if a third of the frames is late.
+    // Settling waits for two seconds without a gap: the next one falls into the window, even with a third fewer frames.
     let bench = Bench::new(&["--fault", "drop:every=200"]);
     bench.plan("3s");
     let (code, out, said) = bench.soak(&[]).ended();
