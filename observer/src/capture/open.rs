@@ -262,13 +262,17 @@ fn plain(
     if let Some(layout) = tally.layout.take() {
         return Err(CaptureError::Layout { name: name.to_owned(), layout });
     }
+    let (packets, capture_dropped) = (tally.records, tally.dropped);
+    let timestamps = if tally.nanoseconds { "file-ns" } else { "file-us" };
+    let [link_types, undecoded] = tally.link_types();
     Ok(SourceReport {
         name: name.to_owned(),
-        timestamps: if tally.nanoseconds { "file-ns" } else { "file-us" },
-        packets: tally.records,
+        timestamps,
+        packets,
         damaged: walked.err(),
-        capture_dropped: tally.dropped,
-        link_types: tally.link_types(),
+        capture_dropped,
+        link_types,
+        undecoded,
         ..SourceReport::default()
     })
 }
