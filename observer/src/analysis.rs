@@ -11,7 +11,8 @@ use wireproof_reports::tape::Event;
 /// Reads files in the given order as one run; record numbers count on from file to file.
 ///
 /// # Errors
-/// The first file that cannot be read at all; damage behind a valid header is part of the report.
+/// The first file that cannot be read at all, or none of whose packets can be decoded; damage behind a valid header is
+/// part of the report.
 pub fn analyze<P: AsRef<Path>>(
     files: &[P],
     options: Options,
@@ -35,9 +36,10 @@ pub fn analyze_taping<P: AsRef<Path>>(
         let base = whole.as_ref().map_or(0, |report| report.packets);
         let report =
             capture::read_into(file.as_ref(), layouts, &mut Feed { verifier: &mut verifier, base, tape })?;
+        let of =
+            if files.len() > 1 { format!("file {} of {}: ", at + 1, files.len()) } else { String::new() };
+        undecoded(&report, &of, &mut verifier)?;
         if let Some(damage) = &report.damaged {
-            let of =
-                if files.len() > 1 { format!("file {} of {}: ", at + 1, files.len()) } else { String::new() };
             verifier.on_damage(base.saturating_add(report.packets), format!("{of}{damage}"));
         }
         whole = Some(match whole {
@@ -48,6 +50,25 @@ pub fn analyze_taping<P: AsRef<Path>>(
     let whole = whole.unwrap_or_default();
     whole.ended.into_iter().for_each(|at| verifier.on_end(at));
     Ok((whole, verifier.finish()))
+}
+
+/// Tells of packets whose link type is not dissected; a file that holds nothing else cannot be read.
+fn undecoded(report: &SourceReport, of: &str, verifier: &mut Verifier) -> Result<(), CaptureError> {
+    let packets = report.undecoded.values().sum::<u64>();
+    if packets == 0 {
+        return Ok(());
+    }
+    if packets >= report.packets {
+        let link_types = report.undecoded.keys().cloned().collect::<Vec<_>>().join(", ");
+        return Err(CaptureError::LinkType { name: report.name.clone(), packets, link_types });
+    }
+    let each = report.undecoded.iter().map(|(name, n)| format!("{n} of link type {name}"));
+    let each = each.collect::<Vec<_>>().join(", ");
+    let all = report.packets;
+    let text =
+        format!("{of}{packets} of {all} packets were not looked at, their link type is not decoded: {each}");
+    verifier.on_undecoded(packets, text);
+    Ok(())
 }
 
 /// Hands a capture to the verifier, and to the tape where there is one.
@@ -131,6 +152,9 @@ fn joined(mut a: SourceReport, b: SourceReport) -> SourceReport {
     };
     for (link_type, packets) in b.link_types {
         *a.link_types.entry(link_type).or_default() += packets;
+    }
+    for (link_type, packets) in b.undecoded {
+        *a.undecoded.entry(link_type).or_default() += packets;
     }
     SourceReport {
         name: format!("{}, {}", a.name, b.name),

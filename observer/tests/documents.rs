@@ -12,12 +12,13 @@ use std::path::{Path, PathBuf};
 use wireproof_protocols::{Layer, registry};
 
 /// Rules over several datagrams that are judged without any limit: one occurrence is enough, or all of a run.
-const NO_LIMIT: [&str; 19] = [
+const NO_LIMIT: [&str; 20] = [
     "SACN-S44",
     "SYNC-ORPHAN",
     "CAP-TRUNCATED",
     "CAP-FRAGMENT",
     "CAP-DAMAGED",
+    "CAP-LINK-TYPE",
     "CAP-DROPPED",
     "OBS-BUFFER",
     "OBS-LINK",

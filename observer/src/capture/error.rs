@@ -42,6 +42,19 @@ pub enum CaptureError {
         /// Up to eight first octets in hexadecimal.
         first: String,
     },
+    /// No packet is of a link type that is dissected.
+    #[error(
+        "{name:?}: none of its {packets} packets could be decoded, their link type is {link_types}; capture on an interface with \
+         Ethernet or IP headers"
+    )]
+    LinkType {
+        /// File name as given.
+        name: String,
+        /// Packets in it.
+        packets: u64,
+        /// Names of their link types.
+        link_types: String,
+    },
     /// A tape holds datagrams of a layout that was not given.
     #[error("{name:?} holds datagrams of {layout}; give the layout that it was made with, --layout FILE")]
     Layout {

@@ -27,6 +27,11 @@ impl Network<'_> {
     }
 }
 
+/// Whether records of this link type are looked into at all.
+pub(super) fn is_dissected(link_type: LinkType) -> bool {
+    matches!(link_type.0, 0 | 1 | 12 | 14 | 101 | 108 | 113 | 228 | 229 | 276)
+}
+
 /// Finds the IP header in a record; `None` when it carries no IP, when link layer and header disagree about the
 /// version, or when the link type is not dissected.
 #[inline(always)]
@@ -104,4 +109,29 @@ fn family(data: &[u8]) -> Option<Network<'_>> {
     };
     let version = version(Endian::Little).or_else(|| version(Endian::Big))?;
     bare(octets, version)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// For each link type a record that leads to IP, if any does: an IPv4 or IPv6 header at each place where one may be.
+    #[test]
+    fn a_link_type_is_dissected_when_some_record_of_it_leads_to_ip() {
+        let (four, six) = ([[0x45; 4]; 10].concat(), [[0x60; 4]; 10].concat());
+        let heads: [&[u8]; 6] = [
+            &[],
+            &[2, 0, 0, 0],
+            &[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 8, 0],
+            &[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 8, 0],
+            &[8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+            &[10, 0, 0, 0],
+        ];
+        for number in 0..=u16::MAX {
+            let leads = |head: &&[u8]| {
+                [&four, &six].iter().any(|ip| network(LinkType(number), &[*head, &ip[..]].concat()).is_some())
+            };
+            assert_eq!(is_dissected(LinkType(number)), heads.iter().any(leads), "{number}");
+        }
+    }
 }

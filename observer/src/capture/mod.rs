@@ -96,6 +96,8 @@ pub struct SourceReport {
     /// Records by link type, by the names of [`LinkType`] (`EN10MB`, `SLL`, `NULL`, `RAW`, …; `LT<number>` when
     /// unnamed).
     pub link_types: BTreeMap<String, u64>,
+    /// Of them: those whose link type is not dissected, so that nothing in them was looked at.
+    pub undecoded: BTreeMap<String, u64>,
     /// What is damaged and where, one sentence; everything before it was read.
     pub damaged: Option<String>,
     /// Packets the capture says it dropped.

@@ -263,14 +263,19 @@ fn plain(
     if let Some(layout) = tally.layout.take() {
         return Err(CaptureError::Layout { name: name.to_owned(), layout });
     }
+    let (packets, capture_dropped) = (tally.records, tally.dropped);
+    let timestamps = if tally.nanoseconds { "file-ns" } else { "file-us" };
+    let ended = tally.ended.filter(|_| walked.is_ok());
+    let [link_types, undecoded] = tally.link_types();
     Ok(SourceReport {
         name: name.to_owned(),
-        timestamps: if tally.nanoseconds { "file-ns" } else { "file-us" },
-        packets: tally.records,
-        ended: tally.ended.filter(|_| walked.is_ok()),
+        timestamps,
+        packets,
+        ended,
         damaged: walked.err(),
-        capture_dropped: tally.dropped,
-        link_types: tally.link_types(),
+        capture_dropped,
+        link_types,
+        undecoded,
         ..SourceReport::default()
     })
 }

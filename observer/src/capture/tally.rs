@@ -1,5 +1,6 @@
 //! Counts kept while a capture file is walked.
 
+use super::link::is_dissected;
 use super::record::LinkType;
 use std::collections::BTreeMap;
 use wireproof_protocols::Timestamp;
@@ -38,14 +39,17 @@ impl Tally {
         *self.links.entry(link_type).or_insert(0) += records;
     }
 
-    /// Records by the name of their link type.
-    pub(super) fn link_types(mut self) -> BTreeMap<String, u64> {
+    /// Records by the name of their link type, and those of them whose link type is not dissected.
+    pub(super) fn link_types(mut self) -> [BTreeMap<String, u64>; 2] {
         self.flush();
-        let mut names = BTreeMap::new();
+        let (mut names, mut undecoded) = (BTreeMap::new(), BTreeMap::new());
         for (link_type, count) in self.links {
             *names.entry(link_type.to_string()).or_insert(0) += count;
+            if count > 0 && !is_dissected(link_type) {
+                *undecoded.entry(link_type.to_string()).or_insert(0) += count;
+            }
         }
-        names
+        [names, undecoded]
     }
 
     fn change(&mut self, link_type: LinkType) {

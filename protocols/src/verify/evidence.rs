@@ -209,6 +209,15 @@ impl Verifier {
         self.shared.findings.single(rule, rule.severity, place, text);
     }
 
+    /// So many packets of the capture are of a link type that is not decoded; `text` says which.
+    pub fn on_undecoded(&mut self, packets: u64, text: String) {
+        let place = Place { stream: None, packet: 0, stamp: self.clock.stamps().0.unwrap_or(0) };
+        let rule = rules::CAP_LINK_TYPE;
+        if let Some(found) = self.shared.findings.single(rule, rule.severity, place, text) {
+            found.count = packets;
+        }
+    }
+
     /// Finds the owners of all losses and reports what the observer itself lost.
     pub(crate) fn attribute(&mut self) {
         if self.evidence.is_empty() && !self.options.no_drop_counter && self.tap.is_none() {

@@ -170,6 +170,11 @@ rules! {
         "Everything before the damage was read; what came after is not known.",
         "Fetch the file again, or judge only up to the time given.",
         "a record whose length runs past the end of the file";
+    CAP_LINK_TYPE "CAP-LINK-TYPE" Warning
+        "packets of an interface whose link type is not decoded",
+        "Nothing of them was looked at: lighting data among them is neither counted nor judged.",
+        "Capture where packets have Ethernet or IP headers (for Wi-Fi: on the interface itself, not in monitor mode).",
+        "200 packets of link type RADIOTAP beside an Ethernet interface";
     CAP_DROPPED "CAP-DROPPED" Warning
         "the capture itself lost packets",
         "Losses of that time cannot be held against the sender or the network.",
