@@ -124,7 +124,7 @@ fn full(path: &Path) -> Outcome<Counted> {
 fn taped(path: &Path) -> Outcome<Counted> {
     let mut tape = Some(Taping::create(Path::new("/dev/null"))?);
     let (_, account) = analyze_taping(&[path], Options::default(), &mut tape)?;
-    tape.map_or(Ok(()), |tape| tape.finish(true))?;
+    tape.map_or(Ok(()), |tape| tape.finish(true, None))?;
     Ok(of_account(&account))
 }
 

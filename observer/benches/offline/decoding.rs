@@ -11,7 +11,7 @@ const LEAST: usize = 200_000;
 
 /// What a datagram costs, ns: of all kinds as they come, then of each.
 pub(crate) fn measure() -> Outcome<Vec<(&'static str, f64)>> {
-    let frame = Traffic::new()?.frame(true)?;
+    let frame = Traffic::new(None)?.frame(true)?;
     let all: Vec<Datagram<'_>> = frame.iter().map(|planted| planted.datagram()).collect();
     let mut figures = vec![("all", each(&all)?)];
     for (protocol, port) in [(Protocol::Sacn, 5568), (Protocol::Ddp, 4048), (Protocol::ArtNet, 6454)] {
