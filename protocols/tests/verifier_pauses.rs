@@ -110,7 +110,9 @@ fn checksums(wrong: impl Fn(usize) -> bool, fragments: impl Fn(usize) -> u16) ->
 }
 
 /// Told of damage and of the network card, lost, and of that on the wire.
-fn told(a: &Account) -> (u64, u64, u64, u64) {
+type Told = (u64, u64, u64, u64);
+
+fn told(a: &Account) -> Told {
     let count = |code: &str| found(a, code).iter().map(|f| f.count).sum();
     (count("CAP-CHECKSUM"), count("CAP-OFFLOAD"), sequence(a).0, only(a).owners.wire)
 }
@@ -118,7 +120,7 @@ fn told(a: &Account) -> (u64, u64, u64, u64) {
 #[test]
 fn a_wrong_checksum_is_the_wires_or_the_network_cards_and_what_is_damaged_is_lost() {
     let whole = |_: usize| 1;
-    let scenarios: [(&str, Account, (u64, u64, u64, u64)); 9] = [
+    let scenarios: [(&str, Account, Told); 9] = [
         ("none", checksums(|_| false, whole), (0, 0, 0, 0)),
         ("all: a capture on the sender", checksums(|_| true, whole), (0, 400, 0, 0)),
         ("all but one, right by chance", checksums(|n| n != 200, whole), (0, 399, 0, 0)),

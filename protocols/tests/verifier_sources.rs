@@ -211,8 +211,10 @@ fn desks_on_two_vlans_never_meet() {
         let mut sent = Vec::new();
         for (n, which) in (0..200).flat_map(|n| [(n, 0), (n, 1)]) {
             let from = format!("10.0.0.{}:5568", which + 1);
-            let data =
-                Data { content: n as u8 ^ which as u8 * 0x55, ..numbered(which as u32 + 1, n + which * 77) };
+            let data = Data {
+                content: n as u8 ^ (which as u8 * 0x55),
+                ..numbered(which as u32 + 1, n + which * 77)
+            };
             let at = n as i64 * FRAME + which as i64 * MS;
             sent.push(Sent { vlan: vlans[which], ..sacn(at, &from, data) });
         }
