@@ -17,6 +17,7 @@ mod pcap;
 mod pcapng;
 mod reassembly;
 mod record;
+mod run;
 mod tally;
 mod tape;
 mod udp;
