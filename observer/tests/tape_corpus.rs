@@ -18,7 +18,7 @@ use wireproof_protocols::{Protocol, Severity};
 fn both(capture: &Path, tape: &Path, options: &Options) -> [(SourceReport, Account); 2] {
     let mut taping = Some(Taping::create(tape).unwrap());
     let (report, account) = analyze_taping(&[capture], options.clone(), &mut taping).unwrap();
-    taping.unwrap().finish(report.timestamps == "file-us").unwrap();
+    taping.unwrap().finish(report.timestamps == "file-us", report.ended).unwrap();
     let again = analyze(&[tape], options.clone()).unwrap();
     [(report, account), again]
 }

@@ -56,6 +56,11 @@ impl Clock {
     #[inline]
     pub(super) fn instant(&self, high: u32, low: u32) -> Timestamp {
         let units = u64::from(high) << 32 | u64::from(low);
+        if let (Scale::Nanoseconds(each), 0) = (self.scale, self.offset_seconds)
+            && let Some(ns) = units.checked_mul(each).and_then(|ns| i64::try_from(ns).ok())
+        {
+            return Timestamp(ns);
+        }
         let elapsed = match self.scale {
             Scale::Nanoseconds(each) => i128::from(units) * i128::from(each),
             Scale::PerNanosecond(units_each) => i128::from(units / units_each),

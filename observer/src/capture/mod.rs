@@ -18,6 +18,7 @@ mod pcap;
 mod pcapng;
 mod reassembly;
 mod record;
+mod run;
 mod tally;
 mod tape;
 mod udp;

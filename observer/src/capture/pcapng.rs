@@ -7,6 +7,7 @@ use super::evidence;
 use super::octets::Endian;
 use super::options::Options;
 use super::record::{Entry, LinkType, RECORD_MAX, Record, Walker};
+use super::run::Run;
 use super::tally::Tally;
 use super::window::{VIEW_MAX, Window};
 use wireproof_protocols::Timestamp;
@@ -97,6 +98,8 @@ pub(super) fn walk(window: &mut Window<'_>, tally: &mut Tally, on: &mut impl Wal
         let read = reader.read(block.kind, body, tally, on);
         read.map_err(|what| format!("{} at octet {} {what}", name_of(block.kind), window.offset()))?;
         window.advance(block.length);
+        let octets = reader.runs(window.view(), tally, on);
+        window.advance(octets);
     }
     let endings = reader.interfaces.iter().map(|interface| interface.ending);
     tally.ended = of_section(endings, tally.records - reader.before);
@@ -104,6 +107,26 @@ pub(super) fn walk(window: &mut Window<'_>, tally: &mut Tally, on: &mut impl Wal
 }
 
 impl Reader {
+    /// Hands over the usual blocks at the start of the view; how many octets they are.
+    #[inline(always)]
+    fn runs(&mut self, view: &[u8], tally: &mut Tally, on: &mut impl Walker) -> usize {
+        let mut left = view;
+        while let Some(number) = self.endian.u32(left, 8)
+            && let Some(interface) = self.interfaces.get_mut(number as usize)
+        {
+            let Interface { clock, link_type, snap_length, .. } = *interface;
+            let run = Run { endian: self.endian, interface: number, clock, link_type, snap_length };
+            let ran = run.records(left, tally.records, on);
+            let Some((first, last)) = ran.stamps else { break };
+            interface.since.get_or_insert(first);
+            interface.last = Some(last);
+            self.last = last;
+            tally.take(link_type, ran.records);
+            left = left.get(ran.octets..).unwrap_or_default();
+        }
+        view.len() - left.len()
+    }
+
     /// The next block that matters, wholly in view; `None` at the end of the file.
     #[inline]
     fn next(&mut self, window: &mut Window<'_>) -> Result<Option<Block>, String> {

@@ -23,20 +23,20 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// Counts a record. Records of one link type come in runs; only a change touches the map.
+    /// Counts a record.
     #[inline]
     pub(super) fn record(&mut self, link_type: LinkType) {
-        self.records += 1;
-        match &mut self.run {
-            Some((running, count)) if *running == link_type => *count += 1,
-            _ => self.change(link_type),
-        }
+        self.take(link_type, 1);
     }
 
-    /// Counts records of one link type.
+    /// Counts records of one link type. They come in runs; only a change touches the map.
+    #[inline]
     pub(super) fn take(&mut self, link_type: LinkType, records: u64) {
         self.records += records;
-        *self.links.entry(link_type).or_insert(0) += records;
+        match &mut self.run {
+            Some((running, count)) if *running == link_type => *count += records,
+            _ => self.change(link_type, records),
+        }
     }
 
     /// Records by the name of their link type, and those of them whose link type is not dissected.
@@ -52,9 +52,9 @@ impl Tally {
         [names, undecoded]
     }
 
-    fn change(&mut self, link_type: LinkType) {
+    fn change(&mut self, link_type: LinkType, records: u64) {
         self.flush();
-        self.run = Some((link_type, 1));
+        self.run = Some((link_type, records));
     }
 
     fn flush(&mut self) {
