@@ -447,7 +447,8 @@ fn close(
     (writing, taping): (Option<Writing>, Option<TapeWriting>),
     run: &Run,
 ) -> (Observed, Vec<Told>) {
-    let Received { mut verifier, sources, health, packets, untold, told, failed, record, tape } = received;
+    let Received { mut verifier, sources, mut health, packets, untold, told, failed, record, tape } =
+        received;
     let left_out = record.map_or(0, |feed| feed.finish());
     let recorded = writing.map(Writing::join);
     let taped = tape.zip(taping).map(|(feed, taping)| feed.finish(taping));
