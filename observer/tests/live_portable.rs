@@ -36,7 +36,7 @@ struct Kept {
 
 fn open(ip: impl Into<IpAddr>, portable: bool, buffer_bytes: Option<u32>) -> (UdpSource, SocketAddr) {
     let addresses = vec![SocketAddr::new(ip.into(), 0)];
-    let options = UdpOptions { addresses, buffer_bytes, portable, ..UdpOptions::default() };
+    let options = UdpOptions { addresses, buffer_bytes, portable, hops: true, ..UdpOptions::default() };
     let source = UdpSource::open(&options).unwrap();
     let address = source.local_addresses().next().unwrap();
     (source, address)

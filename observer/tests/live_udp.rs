@@ -55,7 +55,7 @@ fn keep(seen: Seen<'_>) -> Kept {
 }
 
 fn options(addresses: &[SocketAddr]) -> UdpOptions {
-    UdpOptions { addresses: addresses.to_vec(), ..UdpOptions::default() }
+    UdpOptions { addresses: addresses.to_vec(), hops: true, ..UdpOptions::default() }
 }
 
 fn any_port(ip: impl Into<IpAddr>) -> SocketAddr {

@@ -456,6 +456,7 @@ fn sockets(args: &ObserveArgs, (quiet, layouts): (bool, Layouts)) -> Result<Sour
         rate: args.rate,
         joins: Joins { universes, interface: args.join_on.clone(), ..Joins::default() },
         portable: args.portable,
+        hops: false,
     };
     let source = UdpSource::open(&options).map_err(|e| Failure::io_line(&e))?;
     if let Some(budget) = source.join_budget().filter(|_| !quiet) {

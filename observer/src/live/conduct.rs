@@ -454,7 +454,8 @@ fn close(
     (writing, taping): (Option<Writing>, Option<TapeWriting>),
     run: &Run,
 ) -> (Observed, Vec<Told>) {
-    let Received { mut verifier, sources, health, packets, untold, told, failed, record, tape } = received;
+    let Received { mut verifier, sources, mut health, packets, untold, told, failed, record, tape } =
+        received;
     // What is written ends when the verifier's run did, so that it tells the same of streams that fell silent.
     let ended = verifier.ended();
     let left_out = record.map_or(0, |mut feed| {

@@ -54,7 +54,7 @@ impl Glances {
         &self,
         verifier: &mut Verifier,
         (lost, packets): (u64, u64),
-        health: &Health,
+        health: &mut Health,
         clock: Option<fn() -> Timestamp>,
     ) {
         let Ok(mut look) = self.asked.try_recv() else { return };
@@ -92,7 +92,7 @@ mod tests {
 
     fn answer(loop_end: &Glances, packets: u64) {
         let mut verifier = Verifier::new(Options::default());
-        loop_end.answer(&mut verifier, (0, packets), &Health::default(), Some(|| Timestamp(5)));
+        loop_end.answer(&mut verifier, (0, packets), &mut Health::default(), Some(|| Timestamp(5)));
     }
 
     #[test]

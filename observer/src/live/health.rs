@@ -1,6 +1,7 @@
 //! How the receive loop itself is doing: the gaps between its rounds and how long datagrams waited in the kernel.
 
 use hdrhistogram::Histogram;
+use std::ops::Range;
 use wireproof_protocols::Timestamp;
 use wireproof_protocols::verify::DropLayer;
 use wireproof_reports::QueueDelay;
@@ -60,6 +61,9 @@ pub struct Health {
     ahead: Option<i64>,
     /// The last step, and the steady time it was noticed at.
     stepped: Option<(i64, u64)>,
+    /// Bucket of the newest delays, and how many of them were not put into it yet.
+    bucket: Range<u64>,
+    in_bucket: u64,
     /// Longest time between the ends of two rounds, less the time asked to wait, ns.
     pub loop_gap_max: u64,
 }
@@ -80,6 +84,8 @@ impl Default for Health {
             steady: 0,
             ahead: None,
             stepped: None,
+            bucket: 0..0,
+            in_bucket: 0,
             loop_gap_max: 0,
         }
     }
@@ -106,10 +112,28 @@ impl Health {
         }
         let delay = u64::try_from(delay).unwrap_or(0);
         self.delay_max = self.delay_max.max(delay);
-        if let Some(h) = &mut self.delay {
-            h.saturating_record(delay.min(LONGEST));
-        }
+        self.record(delay.min(LONGEST));
         step
+    }
+
+    /// Counts a delay. Datagrams that follow one another mostly fall into one bucket, and are put into it together.
+    #[inline]
+    fn record(&mut self, delay: u64) {
+        if self.bucket.contains(&delay) {
+            self.in_bucket += 1;
+        } else {
+            self.turn_to(Some(delay));
+        }
+    }
+
+    /// Puts what was counted into its bucket, and begins with that of `delay`.
+    fn turn_to(&mut self, delay: Option<u64>) {
+        let Some(h) = &mut self.delay else { return };
+        if self.in_bucket > 0 {
+            h.saturating_record_n(self.bucket.start, self.in_bucket);
+        }
+        let first = |delay| (h.lowest_equivalent(delay)..h.next_non_equivalent(delay), 1);
+        (self.bucket, self.in_bucket) = delay.map_or((0..0, 0), first);
     }
 
     /// Reads the clocks; says by how much the clock of the stamps was set since the last look, ns.
@@ -144,7 +168,8 @@ impl Health {
     }
 
     /// Distribution of the queue delay.
-    pub fn queue_delay(&self) -> QueueDelay {
+    pub fn queue_delay(&mut self) -> QueueDelay {
+        self.turn_to(None);
         let at = |q: f64| self.delay.as_ref().map_or(0, |h| h.value_at_quantile(q).min(self.delay_max));
         QueueDelay { p50: at(0.50), p99: at(0.99), max: self.delay_max }
     }
@@ -176,6 +201,25 @@ mod tests {
         h.away(5);
         h.away(3);
         assert_eq!(h.loop_gap_max, 5);
+    }
+
+    #[test]
+    fn delays_put_into_their_buckets_together_are_those_put_in_one_by_one() {
+        let mut h = Health::default();
+        let mut single = Histogram::<u64>::new_with_bounds(1_000, LONGEST, 2).unwrap();
+        let (mut state, now) = (1u64, 100_000_000_000i64);
+        for i in 0..20_000u64 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            // Slowly falling delays, as in a burst, with leaps between; some beyond the longest.
+            let delay = if i % 97 == 0 { state % 90_000_000_000 } else { 3_000_000 - (i % 700) * 4_000 };
+            h.waited(Timestamp(now - delay as i64), || clocks(now, 0));
+            single.saturating_record(delay.min(LONGEST));
+            if i % 1_000 == 0 || i == 19_999 {
+                let at = |q| single.value_at_quantile(q).min(h.delay_max);
+                let (p50, p99, max) = (at(0.50), at(0.99), h.delay_max);
+                assert_eq!(h.queue_delay(), QueueDelay { p50, p99, max }, "after {i}");
+            }
+        }
     }
 
     #[test]

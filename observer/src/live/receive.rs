@@ -256,9 +256,13 @@ impl Loop {
                 self.came(port, at);
                 let before = self.verifier.findings_so_far();
                 let arrival = Arrival { at, packet: self.packets };
-                let noted = self.verifier.on_datagram_noted(arrival, &datagram);
-                if let Some(tape) = &mut self.links.tape {
-                    tape.datagram(arrival, &datagram, noted.as_ref(), &self.verifier);
+                match &mut self.links.tape {
+                    // What became of a datagram is put together only where somebody keeps it.
+                    None => self.verifier.on_datagram(arrival, &datagram),
+                    Some(tape) => {
+                        let noted = self.verifier.on_datagram_noted(arrival, &datagram);
+                        tape.datagram(arrival, &datagram, noted.as_ref(), &self.verifier);
+                    }
                 }
                 if let Some(record) = &mut self.links.record {
                     record.datagram(at, &datagram);
@@ -391,7 +395,7 @@ impl Loop {
         }
     }
 
-    fn vitals(&self) -> Vitals {
+    fn vitals(&mut self) -> Vitals {
         let left_out = self.links.record.as_ref().map_or(0, |feed| feed.left_out);
         Vitals {
             received: self.packets,
@@ -416,7 +420,7 @@ impl Loop {
         }
         for glances in &self.links.glances {
             let lost = self.lost.max(self.counted);
-            glances.answer(&mut self.verifier, (lost, self.packets), &self.health, self.manner.clock);
+            glances.answer(&mut self.verifier, (lost, self.packets), &mut self.health, self.manner.clock);
         }
         if let Some(record) = &mut self.links.record {
             record.tick();

@@ -5,6 +5,9 @@
 //! oldest that is not given back has number s, that next block has number s + n: the same place in the ring. So
 //! the drop counter is read whenever a block is given back, and what it says is handed over before the first frame
 //! of the next filling of that very block.
+//!
+//! Waiting: while frames keep coming the thread looks every 10 ms, as long as that takes no more than a sixteenth of
+//! the ring. The kernel has stamped the frames already; one wake-up serves many blocks.
 
 use super::bpf::{self, Start};
 use super::interfaces;
@@ -15,6 +18,7 @@ use crate::capture::LinkType;
 use socket2::{SockFilter, Socket};
 use std::io;
 use std::mem;
+use std::thread;
 use std::time::Duration;
 use wireproof_protocols::Timestamp;
 
@@ -29,6 +33,10 @@ const RING_MAX: u64 = 1 << 30;
 const BLOCKS_MIN: u32 = 2;
 /// Milliseconds after which a block with a frame in it is handed over.
 const RETIRE_MS: u32 = 5;
+/// How long blocks may gather while frames keep coming: being woken costs as much as a hundred frames.
+const GATHER: Duration = Duration::from_millis(10);
+/// Share of the ring that what gathers may take.
+const GATHER_SHARE: usize = 16;
 /// Hardware type of a link without a header (tun), `ARPHRD_NONE`.
 const HEADERLESS: u16 = 0xfffe;
 
@@ -46,6 +54,8 @@ pub struct RingSource {
     /// Frames dropped, as read since a block was given back last.
     recent: u64,
     counters: SourceCounters,
+    /// More may gather before the next round.
+    gathers: bool,
     info: SourceInfo,
 }
 
@@ -85,7 +95,18 @@ impl RingSource {
         let owed = vec![0; ring.blocks()].into_boxed_slice();
         let counters = SourceCounters { granted_bytes: shape.bytes(), ..SourceCounters::default() };
         let teller = Teller::new(link_type);
-        Ok(RingSource { socket, ring, teller, whole: Vec::new(), next: 0, owed, recent: 0, counters, info })
+        Ok(RingSource {
+            socket,
+            ring,
+            teller,
+            whole: Vec::new(),
+            next: 0,
+            owed,
+            recent: 0,
+            counters,
+            gathers: false,
+            info,
+        })
     }
 
     /// Hands over the next block when it is filled, and gives it back; `None` when it is not.
@@ -146,22 +167,25 @@ impl RingSource {
 
 impl Source for RingSource {
     fn poll(&mut self, wait: Duration, each: &mut dyn FnMut(Seen<'_>)) -> io::Result<usize> {
+        if self.gathers && wait >= GATHER && !self.ring.ready(self.next) {
+            thread::sleep(GATHER);
+        }
         if !self.ring.ready(self.next) {
             self.wait(wait)?;
         }
-        let mut count = 0;
-        for _ in 0..self.ring.blocks() {
-            match self.block(each)? {
-                Some(frames) => count += frames,
-                None => break,
-            }
+        let (mut count, mut blocks) = (0, 0);
+        while blocks < self.ring.blocks() {
+            let Some(frames) = self.block(each)? else { break };
+            count += frames;
+            blocks += 1;
         }
+        self.gathers = may_gather(blocks, self.ring.blocks());
         Ok(count)
     }
 
     fn counters(&mut self) -> io::Result<SourceCounters> {
         self.read_drops()?;
-        self.counters.queued_bytes = self.ring.queued();
+        self.counters.queued_bytes = self.ring.queued(self.next);
         Ok(self.counters)
     }
 
@@ -196,6 +220,11 @@ fn taken<'a>(frame: &Frame<'a>, number: u64) -> Taken<'a> {
     let offload = if frame.checksum_pending() { Offload::Pending } else { Offload::Done };
     let aside = Aside { vlan: frame.vlan(), offload };
     Taken { number, at, data: frame.data, length: frame.length, aside }
+}
+
+/// True when a round that took so many blocks shows that frames keep coming, and leaves the ring room enough.
+fn may_gather(taken: usize, blocks: usize) -> bool {
+    taken > 0 && taken <= blocks / GATHER_SHARE
 }
 
 /// The link type of a hardware type, and where its frames begin.
@@ -294,6 +323,12 @@ mod tests {
         }
         assert_eq!(shape(64 << 20), Shape { block: 262_144, blocks: 256, retire_ms: 5 });
         assert_eq!(shape(u64::MAX).bytes(), RING_MAX);
+    }
+
+    #[test]
+    fn frames_gather_while_they_come_and_take_little_of_the_ring() {
+        assert!(!may_gather(0, 256) && may_gather(1, 256) && may_gather(16, 256) && !may_gather(17, 256));
+        assert!(!may_gather(1, 2) && !may_gather(2, 15), "a small ring is read at once");
     }
 
     #[test]

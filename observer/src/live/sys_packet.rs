@@ -246,9 +246,11 @@ impl Ring {
         Some(Block { base, size: self.block, ring: PhantomData })
     }
 
-    /// Octets in filled blocks that were not given back.
-    pub(super) fn queued(&mut self) -> u64 {
-        (0..self.blocks).filter_map(|index| self.take(index)?.word(LENGTH)).map(u64::from).sum()
+    /// Octets in filled blocks that were not given back, of which block number `next` is the first. The kernel fills
+    /// them in order, so that the others need not be looked at.
+    pub(super) fn queued(&mut self, next: usize) -> u64 {
+        let mut places = (next..self.blocks).chain(0..next.min(self.blocks));
+        std::iter::from_fn(|| self.take(places.next()?)?.word(LENGTH)).map(u64::from).sum()
     }
 
     #[inline]

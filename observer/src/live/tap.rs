@@ -216,6 +216,8 @@ pub(super) struct Taken<'a> {
 /// From frames to what is handed over.
 pub(super) struct Teller {
     dissector: Dissector,
+    /// For frames whose checksum says nothing.
+    unsummed: Dissector,
     link_type: LinkType,
     /// True when frames are handed over too.
     frames: bool,
@@ -223,7 +225,7 @@ pub(super) struct Teller {
 
 impl Teller {
     pub(super) fn new(link_type: LinkType) -> Self {
-        Teller { dissector: Dissector::new(), link_type, frames: false }
+        Teller { dissector: Dissector::new(), unsummed: Dissector::of_headers(), link_type, frames: false }
     }
 
     /// Hands over frames from now on.
@@ -258,7 +260,10 @@ impl Teller {
         if self.frames {
             each(Seen::Frame(record));
         }
-        match self.dissector.dissect(&record) {
+        // Fragments are put together in one place.
+        let unsummed = taken.aside.offload == Offload::Pending && is_plain(&record);
+        let dissector = if unsummed { &mut self.unsummed } else { &mut self.dissector };
+        match dissector.dissect(&record) {
             Item::Datagram(arrival, mut datagram) => {
                 amend(&mut datagram, taken.aside);
                 each(Seen::Datagram(arrival.at, datagram));
@@ -268,6 +273,15 @@ impl Teller {
             Item::Blind { .. } | Item::Drops(_) | Item::ClockStep(_) | Item::Taped(_) => {}
         }
     }
+}
+
+/// True for a whole IPv4 datagram, no fragment, behind an Ethernet header without tags.
+#[inline]
+fn is_plain(record: &Record<'_>) -> bool {
+    let Some(head) = record.data.first_chunk::<22>() else { return false };
+    let whole = u16::from_be_bytes([head[20], head[21]]) & 0x3fff == 0;
+    let version_4 = head[12..14] == [0x08, 0x00] && head[14] >> 4 == 4;
+    record.link_type == LinkType::ETHERNET && version_4 && whole
 }
 
 /// Adds to a datagram what its octets did not say. A checksum that was never on the wire says nothing.
@@ -341,6 +355,30 @@ mod tests {
         assert_eq!(amended(PSEUDO, Checksum::Bad, Offload::Done), (Checksum::Bad, PSEUDO));
         assert_eq!(amended(PSEUDO + 1, Checksum::Bad, Offload::Guess), (Checksum::Bad, PSEUDO + 1));
         assert_eq!(amended(9, Checksum::Good, Offload::Guess), (Checksum::Good, 9));
+    }
+
+    #[test]
+    fn a_frame_whose_checksum_says_nothing_is_told_as_before_and_fragments_are_put_together_in_one_place() {
+        let mut frame = vec![0x02; 12];
+        frame.extend([0x08, 0, 0x45, 0, 0, 32, 0x12, 0x34, 0x40, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+        frame.extend([0x15, 0xc0, 0x15, 0xc0, 0, 12, 0x99, 0x88, 1, 2, 3, 4]);
+        for (at, value) in (0..42).flat_map(|at| (0..=255u8).map(move |value| (at, value))) {
+            let mut data = frame.clone();
+            data[at] = value;
+            let aside = Aside { vlan: None, offload: Offload::Pending };
+            let taken = Taken { number: 1, at: Timestamp(5), data: &data, length: 46, aside };
+            let mut usual = Teller::new(LinkType::ETHERNET);
+            // Both look at every checksum here.
+            let mut summing = Teller { unsummed: Dissector::new(), ..Teller::new(LinkType::ETHERNET) };
+            let told = [&mut usual, &mut summing].map(|teller| {
+                let mut told = Vec::new();
+                teller.tell(&taken, &mut |seen| told.push(format!("{seen:?}")));
+                told
+            });
+            assert_eq!(told[0], told[1], "octet {at} is {value}");
+            assert_eq!(usual.fragments(), summing.fragments());
+            assert_eq!(usual.unsummed.fragments(), (0, 0, 0));
+        }
     }
 
     #[test]

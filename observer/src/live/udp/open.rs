@@ -73,12 +73,14 @@ struct Asked {
     /// Octets of receive buffer as the kernel charges them.
     bytes: u32,
     portable: bool,
+    /// The time to live of each datagram.
+    hops: bool,
 }
 
 /// Opens what `options` ask for.
 pub(crate) fn open(options: &UdpOptions) -> Result<Opened, UdpError> {
     let mut opened = Opened { sockets: Vec::new(), budget: None, notes: Vec::new() };
-    let asked = Asked { bytes: options.asked_bytes(), portable: options.is_portable() };
+    let asked = Asked { bytes: options.asked_bytes(), portable: options.is_portable(), hops: options.hops };
     if options.addresses.is_empty() {
         open_default(&mut opened, asked, default_addresses_and(&options.ports))?;
     }
@@ -136,8 +138,8 @@ fn bind(address: SocketAddr, asked: Asked, is_first: bool) -> Result<Bound, UdpE
     let socket =
         Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP)).map_err(failed)?;
     socket.set_reuse_address(!is_first).map_err(failed)?;
-    let Asked { bytes, portable } = asked;
-    let kernel_stamps = prepare(&socket, address, portable)?;
+    let Asked { bytes, portable, .. } = asked;
+    let kernel_stamps = prepare(&socket, address, asked)?;
     platform::size_buffer(&socket, bytes).map_err(failed)?;
     socket.bind(&address.into()).map_err(failed)?;
     let granted = granted(&socket, portable).map_err(|source| UdpError::Counters { source })?;
@@ -154,26 +156,31 @@ fn granted(socket: &Socket, portable: bool) -> io::Result<u64> {
 }
 
 /// Sets every option that must stand before the first datagram; true when the kernel stamps.
-fn prepare(socket: &Socket, address: SocketAddr, portable: bool) -> Result<bool, UdpError> {
+fn prepare(socket: &Socket, address: SocketAddr, asked: Asked) -> Result<bool, UdpError> {
     let must = |option: &'static str, result: io::Result<()>| {
         result.map_err(|source| UdpError::Option { address, option, source })
     };
     let set = |level, option| set_int(socket.as_fd(), level, option, 1);
-    if !portable {
+    if !asked.portable {
         must("SO_RXQ_OVFL", platform::count_drops(socket))?;
     }
-    // The time to live is worth knowing and not worth failing for.
     if address.is_ipv4() {
         must("IP_PKTINFO", set(libc::IPPROTO_IP, libc::IP_PKTINFO))?;
         must("IP_MULTICAST_ALL", platform::own_groups_only(socket, true))?;
-        let _ = set(libc::IPPROTO_IP, libc::IP_RECVTTL);
     } else {
         must("IPV6_V6ONLY", socket.set_only_v6(true))?;
         must("IPV6_RECVPKTINFO", set(libc::IPPROTO_IPV6, libc::IPV6_RECVPKTINFO))?;
         must("IPV6_MULTICAST_ALL", platform::own_groups_only(socket, false))?;
-        let _ = set(libc::IPPROTO_IPV6, libc::IPV6_RECVHOPLIMIT);
     }
-    Ok(platform::stamp(socket, portable))
+    let hops = match address.is_ipv4() {
+        true => (libc::IPPROTO_IP, libc::IP_RECVTTL),
+        false => (libc::IPPROTO_IPV6, libc::IPV6_RECVHOPLIMIT),
+    };
+    if asked.hops {
+        // Worth knowing, and not worth failing for.
+        let _ = set(hops.0, hops.1);
+    }
+    Ok(platform::stamp(socket, asked.portable))
 }
 
 fn join_all(sockets: &mut Vec<Bound>, joins: &Joins, asked: Asked) -> Result<JoinBudget, UdpError> {

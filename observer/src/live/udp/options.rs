@@ -39,6 +39,8 @@ pub struct UdpOptions {
     /// Receive with what every Unix has, and without a counter of drops, as where there is no Linux; to see on Linux
     /// what a run is worth there.
     pub portable: bool,
+    /// Ask for the time to live of each datagram: 0.05 us each, and no rule judges it.
+    pub hops: bool,
 }
 
 impl UdpOptions {
