@@ -109,6 +109,9 @@ impl Verifier {
         };
         self.report_faults(flow, arrival, faults);
         self.discover(d, pdu);
+        if !flow.is_some_and(|f| self.flows[f].has_frames()) {
+            self.overhear(flow, d, pdu, arrival.packet);
+        }
         if let Some(flow) = flow {
             self.observe(flow, (now, arrival), d, pdu, notes, faults);
         }
@@ -248,6 +251,7 @@ impl Verifier {
             flow.universe = Some(self.universes.join(&flow, d.destination));
         }
         self.flows.push(flow);
+        self.house(index, d, pdu);
         self.successor.push(index);
         self.by_key.insert(key, index);
         Some(index)
@@ -285,6 +289,9 @@ impl Verifier {
         if self.leap.is_some() {
             self.vote(index, pdu.sequence);
             self.judge_leap(false);
+        }
+        if self.flows[index].undecided && !self.flows[index].chunked() {
+            self.flows[index].pass_group(pdu);
         }
         let (length, sound) = pdu.carried(d.length, notes.well_formed);
         let mut o = Observation {

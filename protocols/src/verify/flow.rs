@@ -1,6 +1,7 @@
 //! One stream: who sends what where, its counters, and the datagrams waiting until its numbering is known.
 
 use super::account::{Ended, Owners, SequenceAccount};
+use super::aside::{Aside, Home};
 use super::cadence::Cadence;
 use super::chunks::Chunks;
 use super::content::{content, same};
@@ -131,6 +132,8 @@ pub(crate) struct Episode {
     pub last_at: i64,
     /// Number, frame and whether the frame's end is missing.
     pub tears: Vec<(i64, i64, bool)>,
+    /// Its numbers were heard in datagrams of another kind.
+    pub heard: bool,
     /// Since when it can be told.
     pub wait: Wait,
 }
@@ -257,6 +260,12 @@ pub(crate) struct Cold {
     /// Losses over time.
     pub losses: LossLine,
     pub shared_told: bool,
+    /// Numbers that other datagrams of the sender carried.
+    pub aside: Aside,
+    /// Makes no frames and shares the counter of a stream that does: numbers are judged there.
+    pub carried: bool,
+    /// Where that stream is found.
+    pub home: Option<Home>,
 }
 
 /// Carries data that makes frames (not a sync stream, not KiNET).
@@ -352,6 +361,9 @@ impl Flow {
                 unlisted: None,
                 losses: LossLine::empty(),
                 shared_told: false,
+                aside: Aside::default(),
+                carried: false,
+                home: None,
             }),
         }
     }
@@ -535,7 +547,8 @@ impl Flow {
 
     /// A datagram was judged: something may be undecided, or is no longer.
     pub(crate) fn decided(&mut self) {
-        self.undecided = self.cold.zero_wrap.is_some() || self.cold.stall.is_some();
+        self.undecided =
+            self.cold.zero_wrap.is_some() || self.cold.stall.is_some() || !self.cold.aside.is_quiet();
     }
 
     /// Notes a torn frame of the stream.

@@ -5,6 +5,7 @@
 
 pub mod account;
 mod arrive;
+mod aside;
 mod cadence;
 mod chronicle;
 mod chunks;
@@ -115,6 +116,8 @@ pub struct Verifier {
     flows: Vec<Flow>,
     by_key: HashMap<FlowKey, usize>,
     by_output: HashMap<OutputKey, Vec<usize>>,
+    /// Streams of frames that may share their counter with other datagrams of the sender.
+    by_home: HashMap<aside::Home, Vec<usize>>,
     /// Which stream follows which: lighting traffic is cyclic.
     successor: Vec<usize>,
     last_flow: usize,
@@ -148,6 +151,7 @@ impl Verifier {
             flows: Vec::new(),
             by_key: HashMap::new(),
             by_output: HashMap::new(),
+            by_home: HashMap::new(),
             successor: Vec::new(),
             last_flow: 0,
             heads: heads::Heads::default(),

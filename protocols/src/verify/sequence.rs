@@ -188,6 +188,31 @@ impl Lane {
         self.model.first.saturating_add(u32::try_from(self.place).unwrap_or(u32::MAX))
     }
 
+    /// A number was seen.
+    pub(crate) fn has_started(&self) -> bool {
+        self.started
+    }
+
+    /// Passes over `n` numbers of the counter that came in datagrams of other kinds.
+    pub(crate) fn pass(&mut self, n: i64) {
+        self.highest += n;
+        self.place = (self.place + n.unsigned_abs()) % self.model.cycle.max(1);
+        self.seen = match u32::try_from(n) {
+            Ok(shift) if shift < 128 => self.seen << shift,
+            _ => 0,
+        };
+    }
+
+    /// Of the newest `whole` numbers those `at` so far from the first of them came in datagrams of other kinds; the rest,
+    /// the newest aside, is missing. Where nobody knows whether they were the stream's own, late ones may yet fill them.
+    pub(crate) fn heard(&mut self, whole: i64, at: &[i64], known: bool) {
+        let bits = u32::try_from(whole).ok().filter(|n| *n < 128).map_or(u128::MAX, |n| (1u128 << n) - 1);
+        self.seen = self.seen & !bits | 1;
+        for n in at.iter().filter(|_| known) {
+            self.seen |= u32::try_from(whole - n).ok().filter(|b| *b < 128).map_or(0, |b| 1u128 << b);
+        }
+    }
+
     /// Newest unwrapped number.
     pub(crate) fn highest(&self) -> i64 {
         self.highest
