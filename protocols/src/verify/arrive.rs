@@ -7,7 +7,6 @@ use super::flow::{DESTINATIONS_MAX, Destination, Flow, FlowKey, makes_frames};
 use super::frames::{ahead, into_frame};
 use super::noted::{Marked, Noted, Notes, Remark};
 use super::observation::Observation;
-use super::output::{Output, OutputKey};
 use super::settle::take;
 use super::stride::Stride;
 use super::{STREAMS_MAX, Verifier, rules};
@@ -113,6 +112,9 @@ impl Verifier {
         };
         self.report_faults(flow, arrival, faults);
         self.discover(d, pdu);
+        if !flow.is_some_and(|f| self.flows[f].has_frames()) {
+            self.overhear(flow, d, pdu, arrival.packet);
+        }
         match flow {
             Some(flow) => self.observe(flow, (now, arrival), d, pdu, notes, faults),
             None => {
@@ -287,6 +289,7 @@ impl Verifier {
             flow.universe = Some(self.universes.join(&flow, d));
         }
         self.flows.push(flow);
+        self.house(index, d, pdu);
         self.successor.push(index);
         self.by_key.insert(key, index);
         Some(index)
@@ -324,6 +327,9 @@ impl Verifier {
         if self.leap.is_some() {
             self.vote(index, pdu.sequence);
             self.judge_leap(false);
+        }
+        if self.flows[index].undecided && !self.flows[index].chunked() {
+            self.flows[index].pass_group(pdu);
         }
         let (length, sound) = pdu.carried(d.length, notes.well_formed);
         let mut o = Observation {
@@ -479,38 +485,6 @@ impl Verifier {
         });
     }
 
-    fn synchronize(&mut self, index: usize, now: i64, pdu: &Pdu<'_>) {
-        let key = sender_key(&self.flows[index]);
-        let address = u16::try_from(pdu.stream.unwrap_or(0)).unwrap_or(0);
-        for output in self.by_output.get(&key).into_iter().flatten() {
-            let output = &mut self.shared.outputs[*output];
-            let wanted = output.addresses.iter_mut().find(|(a, _)| *a == address);
-            if let Some((_, at)) = wanted {
-                *at = Some(now);
-            } else if pdu.kind.protocol != Protocol::ArtNet {
-                continue;
-            }
-            output.on_sync();
-        }
-    }
-
-    /// Data that waits for a sync packet which stays away for longer than the timeout.
-    fn await_sync(&mut self, index: usize, pdu: &Pdu<'_>, o: &Observation) {
-        if pdu.sync == 0 || o.new_session {
-            return;
-        }
-        let flow = &mut self.flows[index];
-        let last = flow.output.and_then(|i| self.shared.outputs[i].synced_at(pdu.sync));
-        let late = last.is_some_and(|at| o.at - at > SACN_TIMEOUT);
-        if late && !flow.sync_missing {
-            let place = Place { stream: Some(index), packet: o.packet, stamp: o.stamp };
-            self.shared.findings.add(rules::SYNC_MISSING, Severity::Warning, place, 0, || {
-                format!("no synchronization on {} for over 2.5 s while data goes on", pdu.sync)
-            });
-        }
-        flow.sync_missing = late;
-    }
-
     /// Puts a universe's datagram into its output's frame; -1 when it belongs to none.
     fn group(&mut self, index: usize, o: &Observation, pdu: &Pdu<'_>) -> i64 {
         let output = self.output_of(index);
@@ -529,38 +503,6 @@ impl Verifier {
         }
         out.unnumbered |= ahead.is_none() && flow.group_frame.is_some() && !o.new_session;
         into_frame(flow, o, ahead, out, &mut self.shared.findings)
-    }
-
-    fn output_of(&mut self, index: usize) -> usize {
-        if let Some(output) = self.flows[index].output {
-            return output;
-        }
-        let rig = self.declares(&self.flows[index]);
-        let key = sender_key(&self.flows[index]);
-        let outputs = &mut self.shared.outputs;
-        let same = self.by_output.entry(key).or_default();
-        let output =
-            same.iter().copied().find(|output| outputs[*output].key.rig == rig).unwrap_or_else(|| {
-                outputs.push(Output::new(OutputKey { rig, ..key }));
-                same.push(outputs.len() - 1);
-                outputs.len() - 1
-            });
-        outputs[output].flows.push(index);
-        self.flows[index].output = Some(output);
-        self.shared.outputs[output].declared = self.declared(output);
-        output
-    }
-}
-
-/// What the outputs of one sender have in common.
-fn sender_key(flow: &Flow) -> OutputKey {
-    OutputKey {
-        protocol: flow.protocol(),
-        source: flow.key.source,
-        sender: flow.cold.sender,
-        port: flow.key.port,
-        alone: None,
-        rig: None,
     }
 }
 

@@ -69,6 +69,7 @@ pub(super) fn lose(
         last_stamp: o.stamp,
         last_at: o.at,
         tears,
+        heard: false,
         wait: Wait::new(o.stamp, gap.lost),
     });
     shared.heralds.open += 1;
@@ -79,6 +80,9 @@ pub(super) fn late(flow: &mut Flow, lane: usize, number: i64) {
     flow.cold.sequence.late += 1;
     if flow.cold.zero_wrap.is_some_and(|(_, gap, ..)| gap.from == number) {
         flow.cold.zero_wrap = None;
+        return;
+    }
+    if flow.cold.aside.mend(lane, number) {
         return;
     }
     let Some(e) = flow.episodes.iter_mut().find(|e| e.lane == lane && (e.from..=e.to).contains(&number))
@@ -116,7 +120,7 @@ pub(crate) fn flush(flow: &mut Flow, shared: &mut Shared, all: bool) {
     }
 }
 
-fn report(flow: &mut Flow, e: &Episode, shared: &mut Shared) {
+pub(super) fn report(flow: &mut Flow, e: &Episode, shared: &mut Shared) {
     flow.cold.sequence.ambiguous |= e.ambiguous;
     if e.lost == 0 && !e.ambiguous {
         if e.wait.told {
@@ -179,6 +183,12 @@ pub(super) fn tears_of(flow: &Flow, e: &Episode) -> Option<usize> {
 /// What a loss that nothing proves rests on.
 fn unproven(e: &Episode) -> String {
     let lost = datagrams(e.lost);
+    if e.heard {
+        return format!(
+            "{lost} missing by the numbers, which came in datagrams of another kind from the same sender; too few of those \
+             came to tell whether they share the counter, so none is proven"
+        );
+    }
     if e.silence > 0 {
         return format!(
             "{lost} missing by time over a silence of {} ms, {} of them by the numbers; a sender may begin anew after \

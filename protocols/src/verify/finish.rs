@@ -1,6 +1,7 @@
 //! The end of a run: what waited is judged, edges are told from losses, and the account is made.
 
 use super::account::{Account, Ended, FrameAccount, OutputAccount, StreamAccount};
+use super::aside::settle_doubts;
 use super::chronicle::{of_output, of_stream};
 use super::chunks::Chunks;
 use super::episodes::flush;
@@ -30,11 +31,13 @@ pub(crate) struct Range {
 impl Verifier {
     pub(crate) fn settle_all(&mut self) {
         self.judge_leap(true);
+        self.settle_carried();
         for flow in &mut self.flows {
             if flow.model.is_none() {
                 lock(flow, &mut self.shared);
             }
             settle_wrap(flow, 0, &mut self.shared);
+            settle_doubts(flow, false, &mut self.shared);
             flush(flow, &mut self.shared, true);
             untiled_at_end(flow, &mut self.shared);
         }

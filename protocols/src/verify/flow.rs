@@ -1,6 +1,7 @@
 //! One stream: who sends what where, its counters, and the datagrams waiting until its numbering is known.
 
 use super::account::{Ended, Owners, SequenceAccount};
+use super::aside::{Aside, Home};
 use super::cadence::Cadence;
 use super::chunks::Chunks;
 use super::conflict::Kin;
@@ -131,6 +132,8 @@ pub(crate) struct Episode {
     pub last_at: i64,
     /// Number, frame and whether the frame's end is missing.
     pub tears: Vec<(i64, i64, bool)>,
+    /// Its numbers were heard in datagrams of another kind.
+    pub heard: bool,
     /// Since when it can be told.
     pub wait: Wait,
 }
@@ -262,6 +265,12 @@ pub(crate) struct Cold {
     /// Losses over time.
     pub losses: LossLine,
     pub shared_told: bool,
+    /// Numbers that other datagrams of the sender carried.
+    pub aside: Aside,
+    /// Makes no frames and shares the counter of a stream that does: numbers are judged there.
+    pub carried: bool,
+    /// Where that stream is found.
+    pub home: Option<Home>,
 }
 
 /// Carries data that makes frames (not a sync stream, not KiNET).
@@ -359,6 +368,9 @@ impl Flow {
                 kin: Vec::new(),
                 losses: LossLine::empty(),
                 shared_told: false,
+                aside: Aside::default(),
+                carried: false,
+                home: None,
             }),
         }
     }
@@ -561,7 +573,8 @@ impl Flow {
 
     /// A datagram was judged: something may be undecided, or is no longer.
     pub(crate) fn decided(&mut self) {
-        self.undecided = self.cold.zero_wrap.is_some() || self.cold.stall.is_some();
+        self.undecided =
+            self.cold.zero_wrap.is_some() || self.cold.stall.is_some() || !self.cold.aside.is_quiet();
     }
 
     /// Notes a torn frame of the stream.

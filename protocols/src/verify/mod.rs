@@ -6,6 +6,7 @@
 pub mod account;
 mod anew;
 mod arrive;
+mod aside;
 mod cadence;
 mod checks;
 mod chronicle;
@@ -31,6 +32,7 @@ mod model;
 mod noted;
 mod observation;
 mod output;
+mod outputs;
 mod pauses;
 mod ports;
 mod progress;
@@ -120,6 +122,8 @@ pub struct Verifier {
     flows: Vec<Flow>,
     by_key: HashMap<FlowKey, usize>,
     by_output: HashMap<OutputKey, Vec<usize>>,
+    /// Streams of frames that may share their counter with other datagrams of the sender.
+    by_home: HashMap<aside::Home, Vec<usize>>,
     /// Which stream follows which: lighting traffic is cyclic.
     successor: Vec<usize>,
     last_flow: usize,
@@ -155,6 +159,7 @@ impl Verifier {
             flows: Vec::new(),
             by_key: HashMap::new(),
             by_output: HashMap::new(),
+            by_home: HashMap::new(),
             successor: Vec::new(),
             last_flow: 0,
             heads: heads::Heads::default(),

@@ -97,7 +97,7 @@ impl Recent {
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Lane {
-    seen: u128,
+    pub(super) seen: u128,
     pub(super) highest: i64,
     pub(super) place: u64,
     pub(super) model: Model,

@@ -1,5 +1,6 @@
 //! What a datagram means for its stream: numbering, losses and their owners, frames, pauses.
 
+use super::aside;
 use super::cadence::nearest;
 use super::chunks::{Chunks, Seat};
 use super::episodes::{TEARS_MAX, caught_up, flush, late, lose, never_came, stall};
@@ -67,7 +68,10 @@ fn undisturbed(flow: &Flow) -> bool {
 /// Infers the model, then judges all that waited.
 pub(crate) fn lock(flow: &mut Flow, shared: &mut Shared) {
     let waiting = std::mem::take(&mut flow.cold.waiting);
-    let model = model::infer(flow.protocol(), &waiting);
+    let mut model = model::infer(flow.protocol(), &waiting);
+    if model.step > 1 && (flow.cold.carried || aside::explains(flow, &model, &waiting)) {
+        model.step = 1;
+    }
     tell_model(flow, &model, &waiting, shared);
     flow.model = Some(model);
     if flow.chunked() {
@@ -130,7 +134,7 @@ fn tell_model(flow: &mut Flow, model: &Model, seen: &[Observation], shared: &mut
     let by_source = flow.protocol().layout().is_some_and(|table| table.counts_by_source());
     if model.step > 1 && !by_source {
         let step = model.step;
-        shared_counter(flow, place, findings, || {
+        shared_counter(flow, place, Severity::Warning, findings, || {
             format!(
                 "every datagram is {step} numbers ahead of the one before: one counter for {step} streams"
             )
@@ -140,7 +144,7 @@ fn tell_model(flow: &mut Flow, model: &Model, seen: &[Observation], shared: &mut
     if several && !model.per_destination && model.unit == Unit::Datagram && flow.protocol() != Protocol::Sacn
     {
         let n = flow.destinations.len();
-        shared_counter(flow, place, findings, || {
+        shared_counter(flow, place, Severity::Warning, findings, || {
             format!(
                 "one counter runs over {n} destinations: a receiver of one of them sees gaps that are no loss"
             )
@@ -148,10 +152,16 @@ fn tell_model(flow: &mut Flow, model: &Model, seen: &[Observation], shared: &mut
     }
 }
 
-fn shared_counter(flow: &mut Flow, place: At, findings: &mut Findings, text: impl FnOnce() -> String) {
+pub(super) fn shared_counter(
+    flow: &mut Flow,
+    place: At,
+    severity: Severity,
+    findings: &mut Findings,
+    text: impl FnOnce() -> String,
+) {
     if !flow.cold.shared_told {
         flow.cold.shared_told = true;
-        findings.add(rules::SEQ_SHARED, Severity::Warning, place, 0, text);
+        findings.add(rules::SEQ_SHARED, severity, place, 0, text);
     }
 }
 
@@ -163,6 +173,7 @@ fn settle(flow: &mut Flow, o: &Observation, model: Model, shared: &mut Shared) {
         flow.lanes.push(Lane::new(model));
     }
     dialect(flow, o, lane, shared);
+    let heard = if flow.undecided { aside::before(flow, o, lane) } else { None };
     if flow.chunked() {
         while flow.chunks.len() <= dest {
             let next = flow.chunks.len();
@@ -172,6 +183,9 @@ fn settle(flow: &mut Flow, o: &Observation, model: Model, shared: &mut Shared) {
     } else {
         settle_universe(flow, o, lane, shared);
     }
+    if let Some(heard) = heard {
+        aside::after(flow, o, lane, heard, shared);
+    }
     flow.decided();
     if !flow.episodes.is_empty() {
         flush(flow, shared, false);
@@ -179,6 +193,10 @@ fn settle(flow: &mut Flow, o: &Observation, model: Model, shared: &mut Shared) {
 }
 
 fn settle_universe(flow: &mut Flow, o: &Observation, lane: usize, shared: &mut Shared) {
+    if !flow.has_frames() && flow.cold.carried {
+        moved(flow, o);
+        return;
+    }
     let period = flow.cadence.steady();
     let since = o.at - flow.last_at;
     // Without a pause an estimate from time is at most one: nothing but the next number to judge.
