@@ -6,7 +6,7 @@
 //! the drop counter is read whenever a block is given back, and what it says is handed over before the first frame
 //! of the next filling of that very block.
 //!
-//! Waiting: while frames keep coming the thread looks every 10 ms, as long as that takes no more than a sixteenth of
+//! Waiting: while many frames keep coming the thread looks every 10 ms, as long as that takes no more than a sixteenth of
 //! the ring. The kernel has stamped the frames already; one wake-up serves many blocks.
 
 use super::bpf::{self, Start};
@@ -33,7 +33,9 @@ const RING_MAX: u64 = 1 << 30;
 const BLOCKS_MIN: u32 = 2;
 /// Milliseconds after which a block with a frame in it is handed over.
 const RETIRE_MS: u32 = 5;
-/// How long blocks may gather while frames keep coming: being woken costs as much as a hundred frames.
+/// Frames of a round after which more may gather: fewer may be all there is for now, and looking again is a wake-up.
+const MANY: usize = 300;
+/// How long blocks may gather while frames keep coming: being woken costs as much as some hundred frames.
 const GATHER: Duration = Duration::from_millis(10);
 /// Share of the ring that what gathers may take.
 const GATHER_SHARE: usize = 16;
@@ -179,7 +181,7 @@ impl Source for RingSource {
             count += frames;
             blocks += 1;
         }
-        self.gathers = may_gather(blocks, self.ring.blocks());
+        self.gathers = may_gather(count, blocks, self.ring.blocks());
         Ok(count)
     }
 
@@ -222,9 +224,9 @@ fn taken<'a>(frame: &Frame<'a>, number: u64) -> Taken<'a> {
     Taken { number, at, data: frame.data, length: frame.length, aside }
 }
 
-/// True when a round that took so many blocks shows that frames keep coming, and leaves the ring room enough.
-fn may_gather(taken: usize, blocks: usize) -> bool {
-    taken > 0 && taken <= blocks / GATHER_SHARE
+/// True when a round of so many frames and blocks shows that frames keep coming, and leaves the ring room enough.
+fn may_gather(frames: usize, taken: usize, blocks: usize) -> bool {
+    frames >= MANY && taken <= blocks / GATHER_SHARE
 }
 
 /// The link type of a hardware type, and where its frames begin.
@@ -327,8 +329,9 @@ mod tests {
 
     #[test]
     fn frames_gather_while_they_come_and_take_little_of_the_ring() {
-        assert!(!may_gather(0, 256) && may_gather(1, 256) && may_gather(16, 256) && !may_gather(17, 256));
-        assert!(!may_gather(1, 2) && !may_gather(2, 15), "a small ring is read at once");
+        assert!(!may_gather(MANY - 1, 1, 256) && may_gather(MANY, 1, 256));
+        assert!(may_gather(MANY, 16, 256) && !may_gather(MANY, 17, 256));
+        assert!(!may_gather(MANY, 1, 2) && !may_gather(MANY, 2, 15), "a small ring is read at once");
     }
 
     #[test]

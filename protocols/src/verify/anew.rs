@@ -62,7 +62,8 @@ impl Lane {
         let silence = Recent::of(o).at_ms.wrapping_sub(newest.at_ms);
         let skipped = (forward - 1).rem_euclid(cycle);
         match p.estimate {
-            None => silence >= ANEW_MS.1,
+            // The same number again and again may be one that never moves.
+            None => forward != 0 && silence >= ANEW_MS.1,
             Some(e) => silence >= ANEW_MS.0 && e >= LEAP * p.chunks.max(1) && !fits(e, skipped, cycle),
         }
     }

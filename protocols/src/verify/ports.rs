@@ -4,6 +4,9 @@
 //! meanwhile, however many are lost; a second sender goes on with its own. It knows numbers and ports only.
 
 use super::conflict::ACTIVE_ARTNET;
+use super::flow::Flow;
+use super::model::Model;
+use crate::{Pdu, Protocol};
 
 /// Source ports remembered of one stream.
 const PORTS_MAX: usize = 8;
@@ -124,5 +127,59 @@ impl Ports {
         let goes_on = newest.forward == 1;
         self.runs_on = if goes_on { self.runs_on.saturating_add(1) } else { self.runs_on.saturating_sub(1) };
         !goes_on && self.runs_on < RUNS_ON
+    }
+}
+
+impl Flow {
+    /// The datagram comes from another source port than the one before: whether its numbers begin anew with it.
+    ///
+    /// A port that was never seen begins a session; one that comes back, beside another that goes on, with numbers of its
+    /// own is a second sender, and from here on the stream keeps the port that came back (see [`Flow::clash`]).
+    #[inline]
+    pub(crate) fn changes_port(&mut self, port: u16, pdu: &Pdu<'_>, now: i64) -> bool {
+        if self.port == Some(port) {
+            return false;
+        }
+        self.turn_to(port, pdu, now)
+    }
+
+    #[cold]
+    fn turn_to(&mut self, port: u16, pdu: &Pdu<'_>, now: i64) -> bool {
+        let before = self.port.replace(port);
+        let raw = self.number(pdu);
+        let steps = |from: Option<u32>| from.zip(raw).and_then(|(from, raw)| self.forward(from, raw));
+        let newest = steps(self.group_raw);
+        let own = self.cold.ports.number(port, now).map(|number| steps(Some(number)));
+        if let (Some(before), Some(number)) = (before, self.group_raw) {
+            self.cold.ports.left(before, (number, self.datagrams), self.arrived_at);
+        }
+        let behind = newest.is_some_and(Steps::is_late).then_some(raw).flatten();
+        self.cold.ports.entered(behind.map(|raw| (raw, self.datagrams)));
+        let turn = Turn { newest, own: own.flatten(), back: own.is_some(), first: before.is_none() };
+        if self.protocol() == Protocol::Ddp {
+            return self.cold.ports.inherits(port, &turn);
+        }
+        if self.clash.is_none() && self.cold.ports.clash(&turn) {
+            self.clash = Some(port);
+            self.cold.source.set_port(port);
+            return true;
+        }
+        // A port that comes back after a long time comes with another session.
+        let long_ago = self.cold.ports.knows(port) && !turn.back;
+        self.cold.ports.is_new(port) || (long_ago && newest.is_some_and(|steps| steps.forward > 1))
+    }
+
+    /// Numbers from one forward to another, modulo the cycle.
+    fn forward(&self, from: u32, to: u32) -> Option<Steps> {
+        let model = self.model.unwrap_or_else(|| Model::prescribed(self.protocol()));
+        let cycle = match self.protocol() {
+            Protocol::Sacn => 256,
+            _ => i64::try_from(model.cycle).unwrap_or(i64::MAX),
+        };
+        let forward = match self.protocol() {
+            Protocol::Sacn => i64::from(to.wrapping_sub(from) & 0xff),
+            _ => model.apart(from, to)?.rem_euclid(cycle.max(1)),
+        };
+        Some(Steps { forward, cycle })
     }
 }
