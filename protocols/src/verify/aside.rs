@@ -22,11 +22,11 @@ const SIBLINGS_MAX: usize = 8;
 /// Losses that wait for the answer.
 const DOUBTS_MAX: usize = 32;
 /// Fits, or misses, from which on the answer is known (of DDP's 15 numbers one coincides by chance with one that is lost).
-const KNOWN: u32 = 2;
+pub(super) const KNOWN: u32 = 2;
 /// Fits for each miss: the network changes the order of a datagram now and then.
-const FITS_TO_ONE: u32 = 4;
+pub(super) const FITS_TO_ONE: u32 = 4;
 /// Misses for each fit.
-const MISSES_TO_ONE: u32 = 2;
+pub(super) const MISSES_TO_ONE: u32 = 2;
 
 /// Where the streams are found that may share a counter: protocol, sender, and source port or Port-Address.
 pub(crate) type Home = (Protocol, IpAddr, u32);

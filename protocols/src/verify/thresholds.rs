@@ -1,7 +1,7 @@
 //! What the verifier judges by, taken from the constants it uses. It decides nothing.
 
 use super::{
-    anew, arrive, cadence, checks, clock, conflict, episodes, evidence, finish, habits, herald, judge,
+    anew, arrive, aside, cadence, checks, clock, conflict, episodes, evidence, finish, habits, herald, judge,
     output, pauses, ports, rig_check, sequence, settle, sources, tiles,
 };
 use crate::Protocol;
@@ -119,6 +119,12 @@ thresholds! {
     "verify/checks.rs": "wrong checksums of a host that are the network card's", ["CAP-OFFLOAD", "CAP-CHECKSUM"],
         format!("all, or {} and more for each right one; fewer are damage", checks::OFFLOAD_OF),
         "own choice: of 65,536 that are left to the card chance makes one right";
+    "verify/aside.rs": "numbers of queries, settings and ArtNzs that are of a stream's counter",
+        ["SEQ-SHARED-COUNTER", "SEQ-LOST", "SEQ-AMBIGUOUS"],
+        format!(
+            "{} fits and {} for each miss; their own counter: {} misses and {} for each fit",
+            aside::KNOWN, aside::FITS_TO_ONE, aside::KNOWN, aside::MISSES_TO_ONE
+        ), "own choice: of 15 numbers one coincides by chance";
     "verify/judge.rs": "ArtSync that stays away", ["ARTNET-A13"],
         format!("more than {}", time(judge::ART_SYNC)), "Art-Net 4, ArtSync";
     "ddp/mod.rs": "data octets of a datagram", ["DDP-D11"],
