@@ -5,7 +5,7 @@ use crate::summary::{Stream, Summary};
 use crate::text::{clean, thousandths};
 use std::io::Write;
 
-const HEADER: [&str; 38] = [
+const HEADER: [&str; 39] = [
     "index",
     "protocol",
     "kind",
@@ -44,6 +44,7 @@ const HEADER: [&str; 38] = [
     "owner_wire",
     "owner_unknown",
     "ended",
+    "owner_observer",
 ];
 
 /// Writes the streams; line ends are CR LF.
@@ -82,6 +83,7 @@ fn row(index: usize, s: &Stream) -> Vec<String> {
     row.extend(counters(s).map(|n| n.to_string()));
     row.insert(25, s.sequence.ambiguous.to_string());
     row.push(s.ended.clone());
+    row.push(s.owners.observer.to_string());
     row
 }
 
