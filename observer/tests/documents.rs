@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use wireproof_protocols::{Layer, registry};
 
 /// Rules over several datagrams that are judged without any limit: one occurrence is enough, or all of a run.
-const NO_LIMIT: [&str; 20] = [
+const NO_LIMIT: [&str; 19] = [
     "SACN-S44",
     "SYNC-ORPHAN",
     "CAP-TRUNCATED",
@@ -23,7 +23,6 @@ const NO_LIMIT: [&str; 20] = [
     "OBS-BUFFER",
     "OBS-LINK",
     "OBS-RECORD",
-    "RIG-MISSING",
     "RIG-UNEXPECTED",
     "RIG-WAIVER-EXPIRED",
     "RIG-WAIVER-EXCEEDED",
